@@ -21,14 +21,14 @@ class Message(msgspec.Struct, rename="camel", omit_defaults=False):
 # --- documents -------------------------------------------------------------------------------------------------
 
 
-class Position(Message, frozen=True, order=True):
+class Position(msgspec.Struct, frozen=True, order=True):
     """A place in a document: 0-based line, 0-based UTF-16 code unit within the line."""
 
     line: int
     character: int
 
 
-class Range(Message, frozen=True):
+class Range(msgspec.Struct, frozen=True):
     """A half-open stretch of a document."""
 
     start: Position
