@@ -239,6 +239,12 @@ class CompletionStats(Message):
     total_ms: float = 0.0
 
 
+class CancelCompletionParams(Message):
+    """`tiercel/cancel`, from the editor: nobody waits for the completion that `token` names any more."""
+
+    token: int
+
+
 class CompletionParams(Message):
     """`textDocument/completion`."""
 

@@ -53,8 +53,8 @@ class Envelope(msgspec.Struct):
     id: int | str | None = None
     method: str | None = None
     params: msgspec.Raw = msgspec.Raw(b"null")
-    result: msgspec.Raw = msgspec.Raw(b"null")
-    error: msgspec.Raw = msgspec.Raw(b"null")
+    result: msgspec.Raw = msgspec.Raw(b"")
+    error: msgspec.Raw = msgspec.Raw(b"")
 
 
 _envelope = msgspec.json.Decoder(Envelope)
@@ -157,7 +157,7 @@ class Dispatcher:
             self._fail(None, PARSE_ERROR, f"Not JSON: {error}.")
             return False
         if message.method is None:
-            if message.id is None or (message.result == b"null" and message.error == b"null"):
+            if not (bytes(message.result) or bytes(message.error)):
                 self._fail(message.id, INVALID_REQUEST, "A message needs a method.")
             return True
         self._call(message.method, message)

@@ -1,0 +1,6 @@
+from django.urls import include, path
+
+urlpatterns = [
+    path("orders/", include("orders.urls")),
+    path("catalog/", include("catalog.urls")),
+]
