@@ -114,6 +114,11 @@ class Engine:
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="inference", daemon=True)
 
+    @property
+    def ready(self) -> bool:
+        """Whether there is a model to complete with."""
+        return self._generator is not None
+
     def start(self) -> None:
         """Begin to load the model."""
         self._thread.start()
@@ -194,6 +199,9 @@ class Engine:
             log.exception("the completion of %s failed", job.request.uri)
             self._report(Status("error", f"A completion failed: {error!r}. See the log; Restart may help."))
             last = Update("", done=True)
+        else:
+            if self.status.state == "error":
+                self._report(Status("ready"))
         if not last.done:  # the generator stopped because it was cancelled
             last = Update("", done=True, superseded=True)
         job.emit(last)

@@ -178,7 +178,7 @@ class Server:
         request = self._request(document, params.position, params.context)
         if request is None:
             return CompleteResult(status="stale")
-        if engine.status.state != "ready":
+        if not engine.ready:
             return CompleteResult(status="notReady", percent=engine.status.percent)
         token = params.token
 
@@ -202,7 +202,7 @@ class Server:
         engine = self._running_engine()
         document = self._documents.get(params.text_document.uri)
         request = None if document is None else self._request(document, params.position, params.context)
-        if request is None or engine.status.state != "ready":
+        if request is None or not engine.ready:
             return InlineCompletionList([])
         return self._whole(engine, request, params)
 
