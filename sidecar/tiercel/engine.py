@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .context.prompt import build
+from .inference.prompt import Prompt
 from .protocol import CompletionStats, State
 from .settings import Settings
 from .shape import shape
@@ -72,13 +74,12 @@ def complete(
 
     Raises what the generator raises when the model cannot be run.
     """
-    from .context.prompt import build
-
     started = time.perf_counter()
     before, after = request.text[: request.offset], request.text[request.offset :]
-    prompt = build(before + request.selected, after, settings.completion.prompt_tokens)
+    read = build(before + request.selected, after, settings.completion.prompt_tokens)
     context_ms = (time.perf_counter() - started) * 1000
     shown = None
+    prompt = Prompt(read.prefix, read.suffix)
     for progress in generator.stream(prompt, max_new_tokens=settings.completion.max_new_tokens, cancelled=cancelled):
         text = shape(request.selected + progress.text, before, after, request.newline)
         if progress.done or text != shown:

@@ -77,10 +77,13 @@ class FrameReader:
             yield frame
 
     def push_back(self, body: bytes) -> None:
-        """Take back a body that is not JSON if another header stands in it: its length was wrong."""
-        at = body.lower().find(_HEADER_NAME)
-        if at >= 0:
-            self._buffer[:0] = body[at:]
+        """Take back what of a body that is not JSON may be the next header: its length was wrong."""
+        lowered = body.lower()
+        at = lowered.find(_HEADER_NAME)
+        if at < 0:
+            cut = (n for n in range(len(_HEADER_NAME) - 1, 0, -1) if lowered.endswith(_HEADER_NAME[:n]))
+            at = len(body) - next(cut, 0)
+        self._buffer[:0] = body[at:]
 
     def _next(self) -> bytes | BrokenFrame | None:
         buffer = self._buffer
@@ -130,7 +133,7 @@ class Dispatcher:
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
         self._handlers: dict[str, tuple[msgspec.json.Decoder[Any], Handler]] = {}
-        self._running: dict[int | str, asyncio.Task[None]] = {}
+        self._running: dict[int | str, asyncio.Future[object]] = {}
 
     def on(self, method: str, params: Any, handler: Handler) -> None:
         """Register `handler` for `method`; `params` is the type that its payload is decoded into."""
@@ -192,24 +195,24 @@ class Dispatcher:
                 self._answer(message.id, result)
 
     def _start(self, request_id: int | str | None, method: str, result: Awaitable[object]) -> None:
-        task = asyncio.ensure_future(self._await(request_id, method, result))
+        task = asyncio.ensure_future(result)
         if request_id is not None:
             self._running[request_id] = task
-            task.add_done_callback(lambda _: self._running.pop(request_id, None))
+        # A task that is cancelled before its first step never runs a line of its own: only its end is sure to be seen.
+        task.add_done_callback(lambda task: self._finish(request_id, method, task))
 
-    async def _await(self, request_id: int | str | None, method: str, result: Awaitable[object]) -> None:
-        try:
-            value = await result
-        except asyncio.CancelledError:
+    def _finish(self, request_id: int | str | None, method: str, task: asyncio.Future[object]) -> None:
+        if request_id is not None:
+            self._running.pop(request_id, None)
+        if task.cancelled():
             self._refuse(request_id, RpcError(REQUEST_CANCELLED, f"{method} was cancelled."))
-        except RpcError as error:
+        elif isinstance(error := task.exception(), RpcError):
             self._refuse(request_id, error)
-        except Exception as error:  # as in _call
-            log.exception("%s failed", method)
+        elif error is not None:
+            log.error("%s failed", method, exc_info=error)
             self._refuse(request_id, RpcError(INTERNAL_ERROR, f"{method} failed: {error!r}. See the log."))
-        else:
-            if request_id is not None:
-                self._answer(request_id, value)
+        elif request_id is not None:
+            self._answer(request_id, task.result())
 
     def _answer(self, request_id: int | str, result: object) -> None:
         self._send(frame({"jsonrpc": "2.0", "id": request_id, "result": result}))

@@ -54,13 +54,14 @@ def test_after_a_broken_header_the_next_frame_is_read(broken: bytes) -> None:
     assert out[-1] == b'{"id":1}'
 
 
-def test_a_length_that_is_too_long_is_mended_at_the_next_header() -> None:
+@pytest.mark.parametrize("too_long", range(1, 19))
+def test_a_length_that_is_too_long_is_mended_at_the_next_header(too_long: int) -> None:
     reader = FrameReader()
     good = frame({"id": 1})
-    (body,) = reader.feed(b"Content-Length: 20\r\n\r\n{}" + good[:18])
+    (body,) = reader.feed(b"Content-Length: %d\r\n\r\n{}" % (2 + too_long) + good[:too_long])
     assert isinstance(body, bytes)
     reader.push_back(body)
-    assert bodies(reader, good[18:]) == [b'{"id":1}']
+    assert bodies(reader, good[too_long:]) == [b'{"id":1}']
 
 
 class Sent:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..paths import cache_dir
+from tiercel.paths import cache_dir
 
 log = logging.getLogger("tiercel.inference")
 
@@ -214,18 +214,14 @@ def _write_tokenizer(meta: dict[str, Any], folder: Path) -> None:
     tokens: list[str] = meta["tokenizer.ggml.tokens"]
     merges = [tuple(merge.split(" ")) for merge in meta["tokenizer.ggml.merges"]]
     unknown = tokens[meta["tokenizer.ggml.unknown_token_id"]]
-    tokenizer = Tokenizer(
-        models.BPE(vocab={t: i for i, t in enumerate(tokens)}, merges=merges, unk_token=unknown)
-    )
+    tokenizer = Tokenizer(models.BPE(vocab={t: i for i, t in enumerate(tokens)}, merges=merges, unk_token=unknown))
     # What GGUF calls the pre-tokenizer "smollm": every digit stands alone, then GPT-2's splitting.
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = decoders.ByteLevel()
     control = 3
-    special = [
-        t for t, kind in zip(tokens, meta["tokenizer.ggml.token_type"], strict=True) if kind == control
-    ]
+    special = [t for t, kind in zip(tokens, meta["tokenizer.ggml.token_type"], strict=True) if kind == control]
     tokenizer.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in special])
     tokenizer.save(str(folder / "tokenizer.json"))
     _write_json(
