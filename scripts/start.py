@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import setup
+import vscode_server
 from setup import PYTHON, ROOT, SetupError, say
 from sidecar_client import Sidecar
 
@@ -75,13 +76,13 @@ def open_editor(folder: Path) -> int:
     """Open the folder in the person's own VS Code, or in one served on this machine's loopback address."""
     say("packing the extension")
     setup.run([shutil.which("npm") or "npm", "run", "--silent", "package"], "npm run package")
-    vsix = next(ROOT.glob("*.vsix"))
+    vsix = ROOT / "tiercel.vsix"
+    file = SAMPLE_FILE if folder == SAMPLE else None
     code = shutil.which("code")
     if code is None:
-        return subprocess.run([str(ROOT / "scripts" / "vscode-server" / "serve"), str(folder)], check=False).returncode
+        return vscode_server.serve(folder, file, vsix)
     setup.run([code, "--install-extension", str(vsix), "--force"], "installing the extension")
-    files = [str(SAMPLE_FILE)] if folder == SAMPLE else []
-    return subprocess.run([code, str(folder), *files], check=False).returncode
+    return subprocess.run([code, str(folder), *([str(file)] if file else [])], check=False).returncode
 
 
 if __name__ == "__main__":

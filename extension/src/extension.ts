@@ -1,0 +1,159 @@
+/** Wires the parts: the environment, the sidecar, the ghost text, the status bar. */
+
+import * as vscode from "vscode";
+import { InlineProvider } from "./completion/provider";
+import type { StatusParams } from "./protocol";
+import { Sidecar } from "./sidecar/client";
+import { findEnvironment, setUp } from "./sidecar/environment";
+import { StatusBar, showMenu } from "./ui/statusBar";
+
+let running: Tiercel | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  running = new Tiercel(context.extensionUri.fsPath);
+  context.subscriptions.push(running);
+  await running.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await running?.stop();
+}
+
+/**
+ * Invariant: `sidecar` is the one that runs or is being started; `status` is what it has said last.
+ */
+class Tiercel implements vscode.Disposable {
+  private readonly log = vscode.window.createOutputChannel("Tiercel", { log: true });
+  private readonly bar = new StatusBar();
+  private readonly provider: InlineProvider;
+  private readonly disposables: vscode.Disposable[];
+  private sidecar: Sidecar | undefined;
+  private status: StatusParams = { state: "starting" };
+  private thinking = false;
+
+  constructor(private readonly root: string) {
+    this.provider = new InlineProvider(
+      () => this.sidecar,
+      (thinking) => {
+        this.thinking = thinking;
+        this.show();
+      },
+      this.log,
+    );
+    const command = vscode.commands.registerCommand;
+    this.disposables = [
+      this.provider,
+      this.bar,
+      this.log,
+      command("tiercel.pause", () => this.setPaused(true)),
+      command("tiercel.resume", () => this.setPaused(false)),
+      command("tiercel.restart", () => this.restart()),
+      command("tiercel.showLog", () => this.log.show()),
+      command("tiercel.showMenu", () => showMenu(this.provider.paused)),
+      command("tiercel.dismiss", () => {
+        this.provider.drop();
+        return vscode.commands.executeCommand("editor.action.inlineSuggest.hide");
+      }),
+      vscode.workspace.onDidChangeConfiguration((event) => this.configure(event)),
+    ];
+  }
+
+  dispose(): void {
+    for (const disposable of this.disposables) {
+      disposable.dispose();
+    }
+  }
+
+  async start(): Promise<void> {
+    const environment = await findEnvironment(this.root, this.log);
+    if ("problem" in environment) {
+      this.setStatus({ state: "error", message: environment.problem });
+      this.offer(environment.problem, environment.fix);
+      return;
+    }
+    this.log.info(`The sidecar runs on ${environment.python}`);
+    const sidecar = new Sidecar(environment.python, this.root, this.log, {
+      status: (status) => this.setStatus(status),
+      update: (update) => this.provider.update(update),
+      ended: (givenUp) => this.ended(givenUp),
+    });
+    this.sidecar = sidecar;
+    try {
+      await sidecar.start();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.log.error(`The sidecar could not be started: ${reason}`);
+      this.setStatus({
+        state: "error",
+        message: vscode.l10n.t("The sidecar could not be started: {0}", reason),
+      });
+    }
+  }
+
+  async stop(): Promise<void> {
+    const sidecar = this.sidecar;
+    this.sidecar = undefined;
+    this.provider.drop();
+    await sidecar?.stop();
+  }
+
+  private async restart(): Promise<void> {
+    await this.stop();
+    this.setStatus({ state: "starting" });
+    await this.start();
+  }
+
+  private ended(givenUp: boolean): void {
+    this.provider.drop();
+    if (givenUp) {
+      const problem = vscode.l10n.t("The sidecar keeps ending; the log says why.");
+      this.setStatus({ state: "error", message: problem });
+      this.offer(problem, "restart");
+    } else {
+      this.setStatus({ state: "starting" });
+    }
+  }
+
+  /** One message, with the button that mends it. */
+  private async offer(problem: string, fix: "setting" | "setup" | "restart"): Promise<void> {
+    const { t } = vscode.l10n;
+    const button = { setting: t("Open Setting"), setup: t("Set Up"), restart: t("Restart") }[fix];
+    if ((await vscode.window.showErrorMessage(problem, button)) !== button) {
+      return;
+    }
+    if (fix === "setting") {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "tiercel.python");
+    } else if (fix === "restart" || (await setUp(this.root, this.log))) {
+      await this.restart();
+    }
+  }
+
+  private async configure(event: vscode.ConfigurationChangeEvent): Promise<void> {
+    if (event.affectsConfiguration("tiercel.python")) {
+      await this.restart();
+    } else if (event.affectsConfiguration("tiercel")) {
+      this.sidecar?.configure();
+    }
+  }
+
+  private setPaused(paused: boolean): void {
+    this.provider.paused = paused;
+    this.provider.drop();
+    this.show();
+  }
+
+  private setStatus(status: StatusParams): void {
+    this.status = status;
+    this.show();
+  }
+
+  private show(): void {
+    if (this.provider?.paused && this.status.state !== "error") {
+      this.bar.show({ state: "paused" });
+    } else if (this.thinking && this.status.state === "ready") {
+      this.bar.show({ state: "thinking" });
+    } else {
+      this.bar.show(this.status);
+    }
+  }
+}
