@@ -1,0 +1,307 @@
+"""Making a statement parse that is being typed: what the parser trips over is completed, or left out.
+
+The cursor is not asked for: the parser's own error says where the text is unfinished, so that what the index knows of a
+file depends on its text alone, however it came about. Every change keeps the number of lines, and keeps the columns of
+what stands before it on its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+from dataclasses import dataclass, field
+
+from .source import Source
+from .symbols import Fallback
+
+PLACEHOLDER = "_tiercel_"
+"""The name that stands where one is missing."""
+
+ROUNDS = 30
+"""How often a text is changed and parsed again, at most."""
+_CHARACTERS = 300_000  # and how many characters are parsed for it, at most
+
+_STRINGS_AND_COMMENTS = re.compile(
+    r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\"|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|#.*"
+)
+_HEADER = re.compile(
+    r"(?:async[ \t]+)?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b|@"
+)
+_DEFINITION = re.compile(r"(?:(?P<is_async>async)[ \t]+)?(?P<keyword>def|class)[ \t]+(?P<name>[^\W\d]\w*)")
+_WANTS_MORE = re.compile(
+    r"(?:[-+*/%@&|^~<>=(\[{,:.]|\b(?:and|or|not|in|is|if|else|return|await|yield|lambda|import|from|as|for|while|with|"
+    r"assert|raise|del|elif|except|class|def|case|match|:=))[ \t]*$"
+)
+_NEW_SYNTAX = re.compile(r"[ \t]*(?:type[ \t]+\w+[^=(]*=(?!=)|(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*\[)")
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass
+class Mended:
+    """What became of a text: its statements, the text that they are the tree of, and what had to be done."""
+
+    statements: list[ast.stmt]
+    source: Source
+    fallbacks: list[Fallback] = field(default_factory=list)
+
+
+def parse_text(text: str) -> list[ast.stmt]:
+    """Parse. Raises SyntaxError, ValueError (NUL, lone surrogates), RecursionError or MemoryError as `ast` does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text).body
+
+
+def mend(text: str, error: SyntaxError) -> Mended | None:
+    """Change the text until it parses, from the error that it gave; None if that does not succeed.
+
+    Each round mends at the parser's error; a line at which the error stays is left out.
+    """
+    source = Source(text)
+    lines = list(source.lines) or [""]
+    fallbacks: list[Fallback] = []
+    shifts: dict[int, int] = {}
+    rounds = max(3, min(ROUNDS, _CHARACTERS // (len(text) + 1)))
+    previous = -1
+    for _ in range(rounds):
+        line = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
+        reason = error.msg or "invalid syntax"
+        if isinstance(error, TabError):
+            changed = _expand_tabs(lines, shifts)
+        else:
+            changed = line != previous and _complete(lines, line, error)
+        if changed:
+            kind = "mended"
+        elif not _leave_out(lines, line, reason):
+            return None
+        else:
+            kind = "partial"
+        if _NEW_SYNTAX.match(source.lines[line] if line < len(source.lines) else ""):
+            reason = f"syntax newer than Python {sys.version_info.major}.{sys.version_info.minor}: {reason}"
+        fallbacks.append(Fallback("mended" if kind == "mended" else "partial", line, reason))
+        previous = line
+        mended = "\n".join(lines)
+        try:
+            return Mended(parse_text(mended), Source(mended, shifts), fallbacks)
+        except SyntaxError as again:
+            error = again
+        except (ValueError, RecursionError, MemoryError):
+            return None
+    return None
+
+
+def _expand_tabs(lines: list[str], shifts: dict[int, int]) -> bool:
+    changed = False
+    for number, line in enumerate(lines):
+        rest = line.lstrip(" \t")
+        if "\t" in line[: len(line) - len(rest)]:
+            wide = line[: len(line) - len(rest)].expandtabs(8) + rest
+            shifts[number] = len(wide) - len(line)
+            lines[number] = wide
+            changed = True
+    return changed
+
+
+def _complete(lines: list[str], line: int, error: SyntaxError) -> bool:
+    """Put in what is missing at the error; False if nothing is known to help."""
+    reason = error.msg or ""
+    if _NEW_SYNTAX.match(lines[line]):
+        return _old_syntax(lines, line)
+    if isinstance(error, IndentationError):
+        return "expected an indented block" in reason and _append(lines, _code_before(lines, line), " pass")
+    if "f-string" in reason:
+        return _plain_string(lines, line)
+    if "unterminated triple-quoted" in reason:
+        return _close_triple(lines, line, error.offset or 1)
+    if "unterminated string" in reason:
+        quote = lines[line][(error.offset or 1) - 1 :][:1]
+        lines[line] = lines[line].rstrip("\\") + (quote if quote in ("'", '"') else "'")
+        return True
+    if "expected ':'" in reason:
+        return _append(lines, line, ":")
+    if "expected 'except' or 'finally'" in reason:
+        return _without_try(lines, line)
+    if "unmatched" in reason or "does not match" in reason:
+        at = (error.offset or 1) - 1
+        lines[line] = lines[line][:at] + " " + lines[line][at + 1 :]
+        return True
+    return _placeholder(lines, line, error) or _close_brackets(lines, line)
+
+
+def _code(line: str) -> str:
+    """Return the line up to its comment, without the spaces after it."""
+    end = len(line)
+    for found in _STRINGS_AND_COMMENTS.finditer(line):
+        if found[0].startswith("#"):
+            end = found.start()
+    return line[:end].rstrip()
+
+
+def _append(lines: list[str], line: int, text: str) -> bool:
+    lines[line] = _code(lines[line]) + text
+    return True
+
+
+def _code_before(lines: list[str], line: int) -> int:
+    """Return the last line before `line` with code on it; `line` itself if it is the end of an unfinished header."""
+    at = line if line == len(lines) - 1 and _code(lines[line]).endswith(":") else line - 1
+    while at > 0 and not _code(lines[at]).strip():
+        at -= 1
+    return max(at, 0)
+
+
+def _old_syntax(lines: list[str], line: int) -> bool:
+    """Turn `type X = …` into `type;X = …`, and blank type parameters."""
+    text = lines[line]
+    text = re.sub(r"^([ \t]*type)[ \t]", r"\1;", text)
+    opened = text.find("[")
+    if opened >= 0 and re.match(r"[ \t]*(?:(?:async[ \t]+)?(?:def|class)[ \t]+|type;)\w+[ \t]*$", text[:opened]):
+        depth = 0
+        for at in range(opened, len(text)):
+            depth += {"[": 1, "]": -1}.get(text[at], 0)
+            if depth == 0:
+                text = text[:opened] + " " * (at + 1 - opened) + text[at + 1 :]
+                break
+    if text == lines[line]:
+        return False
+    lines[line] = text
+    return True
+
+
+def _plain_string(lines: list[str], line: int) -> bool:
+    """Make the f-strings of a line plain ones, of the same length."""
+    text = re.sub(r"\b[fF](?=['\"])", "u", lines[line])
+    text = re.sub(r"\b(?:[fF][rR]|[rR][fF])(?=['\"])", " r", text)
+    if text == lines[line]:
+        return False
+    lines[line] = text
+    return True
+
+
+def _close_triple(lines: list[str], line: int, offset: int) -> bool:
+    found = re.search(r"'''|\"\"\"", lines[line][max(0, offset - 4) :])
+    if found is None:
+        return False
+    lines[line] = lines[line].rstrip("\\") + found[0]
+    return True
+
+
+def _without_try(lines: list[str], line: int) -> bool:
+    """Turn the `try:` that lacks its `except` into `if 1:`, which needs none."""
+    for at in range(min(line, len(lines) - 1), -1, -1):
+        found = re.match(r"[ \t]*try(?=[ \t]*:)", lines[at])
+        if found and not _has_handler(lines, at, found.end() - 3):
+            lines[at] = f"{lines[at][: found.end() - 3]}if 1{lines[at][found.end() :]}"
+            return True
+    return False
+
+
+def _has_handler(lines: list[str], at: int, indent: int) -> bool:
+    for text in lines[at + 1 :]:
+        stripped = text.strip()
+        if stripped and not stripped.startswith("#") and len(text) - len(text.lstrip()) <= indent:
+            return re.match(r"except\b|finally\b", stripped) is not None
+    return False
+
+
+def _placeholder(lines: list[str], line: int, error: SyntaxError) -> bool:
+    """Put a name where the text before the error ends with an operator, a dot or a keyword that wants more."""
+    at = max((error.offset or 1) - 1, 0)
+    while line > 0 and not lines[line][:at].strip():
+        line -= 1
+        at = len(_code(lines[line]))
+    before = lines[line][:at].rstrip()
+    if not _WANTS_MORE.search(before):
+        code = _code(lines[line])  # the error stands at the start of the expression that is unfinished
+        if not _WANTS_MORE.search(code) or code.endswith((":", ",", "(", "[", "{")):
+            return False
+        before, at = code, len(lines[line])
+    elif before.endswith((",", "(", "[", "{", ":")) and not before.endswith(":="):
+        return False
+    space = "" if before.endswith((".", "@")) else " "
+    name = f"{space}{PLACEHOLDER}"
+    word = before.split()[-1]
+    if word == "from" and before.strip() == "from":
+        name += " import _"
+    elif word == "def":
+        name += "():"
+    elif word == "class":
+        name += ":"
+    lines[line] = f"{before}{name} {lines[line][at:]}".rstrip()
+    return True
+
+
+def _close_brackets(lines: list[str], line: int) -> bool:
+    """Close what is open at the error's line, after the lines that still belong to it."""
+    begin = line
+    opened = _open_brackets(lines[line])
+    while not opened and begin > 0 and line - begin < 40 and not _HEADER.match(lines[begin].lstrip()):
+        begin -= 1  # the bracket may have been opened on a line before
+        opened = _open_brackets("\n".join(lines[begin : line + 1]))
+    if not opened:
+        return False
+    indent = len(lines[begin]) - len(lines[begin].lstrip())
+    last = begin
+    while last + 1 < len(lines):
+        text = lines[last + 1]
+        deeper = len(text) - len(text.lstrip()) > indent
+        if not text.strip() or not deeper or _HEADER.match(text.lstrip()) or _looks_like_statement(text):
+            break
+        last += 1
+    opened = _open_brackets("\n".join(lines[begin : last + 1]))
+    if not opened:
+        return False
+    code = _code(lines[last])
+    if code.endswith((".", "=")):
+        code += PLACEHOLDER
+    return _append_code(lines, last, code + "".join(_CLOSERS[bracket] for bracket in reversed(opened)))
+
+
+def _append_code(lines: list[str], line: int, text: str) -> bool:
+    if lines[line] == text:
+        return False
+    lines[line] = text
+    return True
+
+
+def _looks_like_statement(text: str) -> bool:
+    return re.match(r"[ \t]*(?:(?:return|raise|import|from|pass|break|continue|del|assert)\b|[\w.]+[ \t]+=[ \t])", text) is not None
+
+
+def _open_brackets(text: str) -> list[str]:
+    opened: list[str] = []
+    for character in _STRINGS_AND_COMMENTS.sub("", text):
+        if character in "([{":
+            opened.append(character)
+        elif character in ")]}" and opened:
+            opened.pop()
+    return opened
+
+
+def _leave_out(lines: list[str], line: int, reason: str) -> bool:
+    """Replace the line at the error, and what hangs on it, by nothing; False if there is nothing left to leave out."""
+    while line > 0 and (not lines[line].strip() or lines[line].strip() == "pass"):
+        line -= 1
+    text = lines[line]
+    indent = text[: len(text) - len(text.lstrip())]
+    stripped = text.strip()
+    if not stripped or stripped == "pass":
+        return False
+    if "unexpected indent" in reason or "unindent" in reason:
+        while line < len(lines) and (lines[line].startswith(indent) or not lines[line].strip()):
+            lines[line] = ""
+            line += 1
+        return True
+    definition = _DEFINITION.match(stripped)
+    if definition and stripped.endswith(":"):
+        plain = f"{definition[0]}(): " if definition["keyword"] == "def" else f"{definition[0]}:"
+        if stripped != plain.strip():
+            lines[line] = indent + plain.strip()
+            return True
+    if stripped.endswith(":") and _HEADER.match(stripped) and stripped != "if 1:":
+        lines[line] = indent + "if 1:"
+        return True
+    lines[line] = indent + "pass"
+    return True

@@ -1,0 +1,137 @@
+"""From a text to what the index knows of it, whatever the text; and from an edit to the same, sooner.
+
+A text is split into chunks, its top-level statements (`split`). Each chunk is parsed by itself, in this order:
+(1) as it is; (2) mended where the parser stopped, with a placeholder, a closed bracket, a `pass` (`mend`); (3) without
+its broken lines, all other chunks being what they were; (4) by its `def`, `class` and import lines alone (`lines`).
+What was done is in `Module.fallbacks`.
+
+Invariant: what comes of a text depends on the text alone. `edited` is `parsed` made cheaper: it parses the chunks that
+the edit touched and moves the others. That is also why no cursor is asked for, and why nothing is kept of an earlier,
+better version of a chunk.
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from functools import cached_property
+from itertools import pairwise
+
+from .extract import extract
+from .lines import scan
+from .mend import mend, parse_text
+from .shift import joined, shifted
+from .source import LINE_END, Source
+from .split import resplit, starts
+from .symbols import Fallback, Module
+
+_BOM = "\ufeff"
+
+
+class Chunk:
+    """One chunk: its text, its statements (none where only lines are known), its symbols. Lines count from its start."""
+
+    __slots__ = ("_moved", "lines", "source", "statements", "symbols", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = len(LINE_END.findall(text))
+        self.statements, self.source, self.symbols = _parse_chunk(text)
+        self._moved: tuple[int, Module] = (0, self.symbols)
+
+    def symbols_at(self, line: int) -> Module:
+        """Return the symbols as they are when the chunk starts at that line of the file."""
+        if self._moved[0] != line:
+            self._moved = (line, shifted(self.symbols, line))
+        return self._moved[1]
+
+
+class ParsedModule:
+    """A text and what was found in it; unchangeable, an edit makes a new one.
+
+    Invariant: the chunks' texts, one after the other, are the text; `offsets[i]` (code points) and `first_lines[i]` are
+    where chunk i starts.
+    """
+
+    def __init__(self, text: str, offsets: list[int], chunks: list[Chunk]) -> None:
+        self.text = text
+        self.offsets = offsets
+        self.chunks = chunks
+        self.first_lines = [0]
+        for chunk in chunks[:-1]:
+            self.first_lines.append(self.first_lines[-1] + chunk.lines)
+
+    @cached_property
+    def module(self) -> Module:
+        """The symbols of the whole text."""
+        parts = [chunk.symbols_at(line) for chunk, line in zip(self.chunks, self.first_lines, strict=True)]
+        doc = next((chunk.symbols.doc for chunk in self.chunks if chunk.statements), "")
+        return joined(parts, doc)
+
+    def chunk_at(self, line: int) -> tuple[Chunk, int]:
+        """Return the chunk that holds a line (0-based) and the line at which it starts."""
+        index = max(0, bisect_right(self.first_lines, line) - 1)
+        return self.chunks[index], self.first_lines[index]
+
+
+def parsed(text: str) -> ParsedModule:
+    """Parse a text from scratch. Raises nothing, whatever the text."""
+    text = _without_bom(text)
+    offsets = list(starts(text))
+    bounds = [*offsets, len(text)]
+    return ParsedModule(text, offsets, [Chunk(text[begin:end]) for begin, end in pairwise(bounds)])
+
+
+def edited(previous: ParsedModule, text: str, start: int, end: int, new_length: int) -> ParsedModule:
+    """Parse a text that came of an edit: `previous.text[start:end]` became `new_length` characters of `text`.
+
+    Offsets in code points. Equal to `parsed(text)`.
+    """
+    text = _without_bom(text)
+    shift = new_length - (end - start)
+    old = previous.offsets
+    first, middle, last = resplit(text, old, start, end, new_length)
+    stop = old[last] + shift if last < len(old) else len(text)
+    known = {chunk.text: chunk for chunk in previous.chunks[first:last]}
+    texts = [text[begin:until] for begin, until in pairwise([*middle, stop])]
+    chunks = [known.get(part) or Chunk(part) for part in texts]
+    offsets = old[:first] + middle + [at + shift for at in old[last:]]
+    return ParsedModule(text, offsets, previous.chunks[:first] + chunks + previous.chunks[last:])
+
+
+def read(text: str) -> Module:
+    """Return the symbols of a text that is not open: `parsed(text).module`, without keeping trees."""
+    text = _without_bom(text)
+    try:
+        statements = parse_text(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parsed(text).module
+    return extract(statements, Source(text))
+
+
+def _without_bom(text: str) -> str:
+    return "\f" + text[1:] if text.startswith(_BOM) else text  # a form feed: as wide, and no indentation
+
+
+def _parse_chunk(text: str) -> tuple[list[ast.stmt], Source, Module]:
+    try:
+        statements, source = parse_text(text), Source(text)
+    except SyntaxError as error:
+        mended = mend(text, error)
+        if mended is None:
+            return [], Source(text), scan(text, error)
+        symbols = _extract(mended.statements, mended.source, tuple(mended.fallbacks))
+        return mended.statements, mended.source, symbols
+    except (ValueError, RecursionError, MemoryError) as error:
+        return [], Source(text), scan(text, error)
+    return statements, source, _extract(statements, source)
+
+
+def _extract(statements: list[ast.stmt], source: Source, fallbacks: tuple[Fallback, ...] = ()) -> Module:
+    found = extract(statements, source)
+    if not fallbacks:
+        return found
+    return Module(
+        found.doc, found.variables, found.imports, found.scopes, found.exports, found.exports_from, found.calls,
+        found.comments, fallbacks, found.uses, found.lines,
+    )  # fmt: skip
