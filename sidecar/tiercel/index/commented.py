@@ -14,7 +14,8 @@ from .source import Source
 from .symbols import CommentedCode, Scope, walk
 
 _HINT = re.compile(
-    r"^[ \t]*#[ \t]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+\(|class[ \t]+\w+.*:|return\b|import[ \t]|from[ \t]+[\w.]+[ \t]+import\b|"
+    r"^[ \t]*#[ \t]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+\(|class[ \t]+\w+.*:|return\b|"
+    r"import[ \t]|from[ \t]+[\w.]+[ \t]+import\b|"
     r"(?:if|elif|for|while|with|try|except|else)\b.*:[ \t]*$|(?:raise|del|assert|yield|await)[ \t]|"
     r"[A-Za-z_][\w.\[\]\"']*(?:[ \t]*:[ \t]*[\w.\[\], |]+)?[ \t]*[-+*/|&]?=[^=]|[A-Za-z_][\w.]*\(.*\)?[ \t,]*$)",
     re.MULTILINE,

@@ -13,6 +13,7 @@ from inspect import cleandoc
 from typing import Literal, TypeAlias
 
 from .commented import commented_code
+from .conditions import static_test
 from .source import Source
 from .symbols import BindingKind, Class, Field, Function, Import, Module, Parameter, Scope, Variable
 
@@ -92,9 +93,7 @@ class _Scope:
             if self.instance and isinstance(target.value, ast.Name) and target.value.id == self.instance:
                 line, end = (target.end_lineno or target.lineno), target.end_col_offset or 0
                 column = self.source.position(line, end) - len(target.attr)
-                self.fields.append(
-                    Field(target.attr, line - 1, column, note, value, self.method, kind, path, awaited)
-                )
+                self.fields.append(Field(target.attr, line - 1, column, note, value, self.method, kind, path, awaited))
         elif isinstance(target, (ast.Tuple, ast.List)):
             for position, element in enumerate(target.elts):
                 self._bind(element, value, kind, note, (*path, position), awaited)
@@ -200,6 +199,11 @@ def _import_from(scope: _Scope, node: ast.ImportFrom, condition: Condition) -> N
 
 def _if(scope: _Scope, node: ast.If | ast.While, condition: Condition) -> None:
     test = node.test
+    if scope.source.version is not None:
+        holds = static_test(test, scope.source.version)
+        if holds is not None:
+            scope.block(node.body if holds else node.orelse, condition)
+            return
     name = test.attr if isinstance(test, ast.Attribute) else test.id if isinstance(test, ast.Name) else ""
     inner: Condition = "TYPE_CHECKING" if name == "TYPE_CHECKING" else condition or "if"
     scope.block(node.body, inner)
@@ -310,7 +314,9 @@ def _class(scope: _Scope, node: ast.ClassDef, condition: Condition) -> None:
             reach,
             tuple([source.value(decorator) for decorator in node.decorator_list]),
             tuple([source.value(base) for base in node.bases]),
-            tuple([f"{k.arg}={source.value(k.value)}" if k.arg else f"**{source.value(k.value)}" for k in node.keywords]),
+            tuple(
+                [f"{k.arg}={source.value(k.value)}" if k.arg else f"**{source.value(k.value)}" for k in node.keywords]
+            ),
             _doc(node.body),
             tuple(fields + inner.fields),
             tuple(inner.imports),
@@ -335,7 +341,9 @@ class _ClassScope(_Scope):
 
     def slots(self, body: list[ast.stmt]) -> tuple[str, ...] | None:
         for node in body:
-            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__slots__" for t in node.targets):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(t, ast.Name) and t.id == "__slots__" for t in node.targets
+            ):
                 value = node.value
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
                     return (value.value,)
@@ -457,8 +465,34 @@ _TOKENS = re.compile(
       |(?P<line>\r\n|\n|\r)""",
     re.VERBOSE | re.DOTALL,
 )
-_NOT_CALLED = frozenset({"if", "elif", "while", "return", "and", "or", "not", "in", "is", "print", "assert", "yield",
-                         "lambda", "await", "for", "del", "import", "from", "except", "with", "raise", "else", "def", "class"})
+_NOT_CALLED = frozenset(
+    {
+        "if",
+        "elif",
+        "while",
+        "return",
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+        "print",
+        "assert",
+        "yield",
+        "lambda",
+        "await",
+        "for",
+        "del",
+        "import",
+        "from",
+        "except",
+        "with",
+        "raise",
+        "else",
+        "def",
+        "class",
+    }
+)
 
 
 def calls_and_uses(text: str) -> tuple[dict[str, tuple[int, ...]], dict[str, dict[str, int]]]:

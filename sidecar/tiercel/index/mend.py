@@ -26,9 +26,7 @@ _CHARACTERS = 300_000  # and how many characters are parsed for it, at most
 _STRINGS_AND_COMMENTS = re.compile(
     r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\"|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|#.*"
 )
-_HEADER = re.compile(
-    r"(?:async[ \t]+)?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b|@"
-)
+_HEADER = re.compile(r"(?:async[ \t]+)?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b|@")
 _DEFINITION = re.compile(r"(?:(?P<is_async>async)[ \t]+)?(?P<keyword>def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _WANTS_MORE = re.compile(
     r"(?:[-+*/%@&|^~<>=(\[{,:.]|\b(?:and|or|not|in|is|if|else|return|await|yield|lambda|import|from|as|for|while|with|"
@@ -267,7 +265,10 @@ def _append_code(lines: list[str], line: int, text: str) -> bool:
 
 
 def _looks_like_statement(text: str) -> bool:
-    return re.match(r"[ \t]*(?:(?:return|raise|import|from|pass|break|continue|del|assert)\b|[\w.]+[ \t]+=[ \t])", text) is not None
+    return (
+        re.match(r"[ \t]*(?:(?:return|raise|import|from|pass|break|continue|del|assert)\b|[\w.]+[ \t]+=[ \t])", text)
+        is not None
+    )
 
 
 def _open_brackets(text: str) -> list[str]:

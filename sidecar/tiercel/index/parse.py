@@ -29,7 +29,7 @@ _BOM = "\ufeff"
 
 
 class Chunk:
-    """One chunk: its text, its statements (none where only lines are known), its symbols. Lines count from its start."""
+    """One chunk: its text, its statements (none if only lines are known), its symbols. Lines count from its start."""
 
     __slots__ = ("_moved", "lines", "source", "statements", "symbols", "text")
 
@@ -99,14 +99,17 @@ def edited(previous: ParsedModule, text: str, start: int, end: int, new_length: 
     return ParsedModule(text, offsets, previous.chunks[:first] + chunks + previous.chunks[last:])
 
 
-def read(text: str) -> Module:
-    """Return the symbols of a text that is not open: `parsed(text).module`, without keeping trees."""
+def read(text: str, version: tuple[int, int] | None = None) -> Module:
+    """Return the symbols of a text that is not open: `parsed(text).module`, without keeping trees.
+
+    `version`: the text is a stub, and of its branches those for this version of Python are taken.
+    """
     text = _without_bom(text)
     try:
         statements = parse_text(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return parsed(text).module
-    return extract(statements, Source(text))
+    return extract(statements, Source(text, version=version))
 
 
 def _without_bom(text: str) -> str:

@@ -29,10 +29,7 @@ def shifted(module: Module, by: int) -> Module:
 
 def _variables(variables: tuple[Variable, ...], by: int) -> tuple[Variable, ...]:
     return tuple(
-        [
-            Variable(v.name, v.line + by, v.column, v.annotation, v.value, v.kind, v.path, v.awaited)
-            for v in variables
-        ]
+        [Variable(v.name, v.line + by, v.column, v.annotation, v.value, v.kind, v.path, v.awaited) for v in variables]
     )
 
 
@@ -61,7 +58,8 @@ def _class(c: Class, by: int) -> Class:
     ]
     return Class(
         c.name, c.line + by, c.column, c.name_column, c.start + by, c.body + by, c.end + by, c.reach + by,
-        c.decorators, c.bases, c.keywords, c.doc, tuple(fields), _imports(c.imports, by), _scopes(c.scopes, by), c.slots,
+        c.decorators, c.bases, c.keywords, c.doc, tuple(fields), _imports(c.imports, by), _scopes(c.scopes, by),
+        c.slots,
     )  # fmt: skip
 
 
@@ -94,4 +92,3 @@ def joined(parts: Sequence[Module], doc: str) -> Module:
         uses,
         sum(part.lines for part in parts),
     )
-

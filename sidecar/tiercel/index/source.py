@@ -19,13 +19,15 @@ def split_lines(text: str) -> list[str]:
 class Source:
     """A text that was parsed. Lines are 0-based and columns in code points, where `ast` has 1-based and UTF-8 bytes.
 
-    `shifts` has the lines (0-based) whose text was moved right to make it parse, and by how much.
+    `shifts` has the lines (0-based) whose text was moved right to make it parse, and by how much. `version`: for stubs,
+    the Python version whose branches are taken where they ask for it.
     """
 
-    def __init__(self, text: str, shifts: dict[int, int] | None = None) -> None:
+    def __init__(self, text: str, shifts: dict[int, int] | None = None, version: tuple[int, int] | None = None) -> None:
         self.text = text
         self.ascii = text.isascii()
         self.shifts = shifts
+        self.version = version
 
     @cached_property
     def lines(self) -> list[str]:
@@ -45,7 +47,9 @@ class Source:
         if self.ascii:
             return offset
         line = self.lines[lineno - 1]
-        return offset if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore"))
+        return (
+            offset if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore"))
+        )
 
     def segment(self, node: ast.expr | ast.keyword) -> str:
         """Return the node's own text; one of several lines is joined to one."""

@@ -1,0 +1,244 @@
+"""The index of a workspace: every module's symbols, fresh at every edit, for open documents and files alike."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tiercel.settings import IndexSettings
+
+from .environment import Environment, find_environment
+from .find import Finder, Found
+from .ignore import Ignore
+from .parse import ParsedModule, edited, parsed, read
+from .scope import enclosing, line_indent
+from .source import split_lines
+from .symbols import Module, Scope
+from .uses import Uses
+
+log = logging.getLogger("tiercel.index")
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Module).decode
+_CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+_DECODED = 512
+"""Modules that are kept ready to use; the others are kept packed."""
+
+
+class Index:
+    """What is known of a workspace and, on demand, of the environment's modules. Paths are absolute strings.
+
+    Invariant: `module(path)` of an open document is that of its text; of a file of the workspace, that of the file
+    as `disk_changed` last told of it. May be read from several threads; each document is edited from one.
+    """
+
+    def __init__(
+        self, roots: Sequence[Path], settings: IndexSettings | None = None, environment: Environment | None = None
+    ) -> None:
+        self.roots = [Path(os.path.abspath(root)) for root in roots]
+        self.settings = settings or IndexSettings()
+        self.environment = environment or find_environment(self.roots, self.settings.interpreter)
+        self.finder = Finder(self.roots, self.environment)
+        self.ignore = Ignore(self.roots, self.settings)
+        self.uses = Uses()
+        self._open: dict[str, ParsedModule] = {}
+        self._packed: dict[str, bytes] = {}  # files of the workspace
+        self._names: dict[str, tuple[str, ...]] = {}  # what they define at their top
+        self._defined: dict[str, set[str]] = {}  # and where a name is defined
+        self._ready: OrderedDict[str, Module | None] = OrderedDict()
+        self._lock = threading.RLock()
+
+    # Open documents.
+
+    def open(self, path: str, text: str) -> None:
+        """Take the text of a document that was opened; it counts, whatever the disk has."""
+        self._set_open(path, parsed(text))
+
+    def edit(self, path: str, text: str, start: int, end: int, new_length: int) -> None:
+        """Follow an edit: `[start:end]` of the document's old text became `new_length` characters of `text`.
+
+        Offsets in code points. A document that was not open is opened.
+        """
+        previous = self._open.get(path)
+        if previous is None:
+            self.open(path, text)
+        else:
+            self._set_open(path, edited(previous, text, start, end, new_length))
+
+    def close(self, path: str) -> None:
+        """Forget the text of a document: from now on the file on disk counts."""
+        with self._lock:
+            self._open.pop(path, None)
+        self.disk_changed([path])
+
+    def _set_open(self, path: str, module: ParsedModule) -> None:
+        with self._lock:
+            self._open[path] = module
+
+    def is_open(self, path: str) -> bool:
+        """Tell whether a path is an open document."""
+        return path in self._open
+
+    def parsed(self, path: str) -> ParsedModule | None:
+        """Return an open document with its trees; None if it is not open."""
+        return self._open.get(path)
+
+    def text(self, path: str) -> str | None:
+        """Return the text of an open document or of a file; None if there is none that can be read."""
+        opened = self._open.get(path)
+        return opened.text if opened is not None else read_text(path, self.settings.max_file_size)
+
+    # Files.
+
+    def disk_changed(self, paths: Iterable[str]) -> None:
+        """Read again the files at these paths, created, changed or deleted; folders stand for all that is in them."""
+        listed = list(dict.fromkeys(paths))
+        self.ignore.forget(listed)
+        self.finder.forget()
+        for path in self._files_at(listed):
+            text = None
+            if self._in_workspace(path) and not self.ignore.is_ignored(path):
+                text = read_text(path, self.settings.max_file_size)
+            if text is None:
+                self.remove(path)
+            else:
+                module = read(text)
+                self.put(path, _encode(module), top_names(module))
+
+    def _files_at(self, paths: Iterable[str]) -> Iterable[str]:
+        for path in paths:
+            inside = path.rstrip(os.sep) + os.sep
+            if os.path.isdir(path):
+                yield from self.ignore.walk(path)
+                yield from [known for known in list(self._packed) if known.startswith(inside)]
+            elif path.endswith((".py", ".pyi")):
+                yield path
+            else:
+                yield from [known for known in list(self._packed) if known.startswith(inside)]
+
+    def _in_workspace(self, path: str) -> bool:
+        return any(path.startswith(str(root).rstrip(os.sep) + os.sep) for root in self.roots)
+
+    def put(self, path: str, packed: bytes, names: tuple[str, ...]) -> None:
+        """Take the packed symbols of a file of the workspace and the names that it defines at its top."""
+        with self._lock:
+            self._ready.pop(path, None)
+            self.uses.drop(path, self._packed.get(path))
+            self._packed[path] = packed
+            self.uses.add(path, packed)
+            for name in self._names.get(path, ()):
+                self._defined[name].discard(path)
+            self._names[path] = names
+            for name in names:
+                self._defined.setdefault(name, set()).add(path)
+
+    def remove(self, path: str) -> None:
+        """Forget a file."""
+        with self._lock:
+            self._ready.pop(path, None)
+            packed = self._packed.pop(path, None)
+            self.uses.drop(path, packed)
+            for name in self._names.pop(path, ()):
+                self._defined[name].discard(path)
+
+    def scan(self) -> None:
+        """Index all files of the workspace, here and now."""
+        self.disk_changed([str(root) for root in self.roots])
+
+    # What is known.
+
+    def module(self, path: str) -> Module | None:
+        """Return what a file or an open document holds; None if there is no such Python file, or one that is too large.
+
+        A file of the environment is read when it is first asked for.
+        """
+        opened = self._open.get(path)
+        if opened is not None:
+            return opened.module
+        with self._lock:
+            if path in self._ready:
+                self._ready.move_to_end(path)
+                return self._ready[path]
+        packed = self._packed.get(path)
+        module = _decode(packed) if packed is not None else self._read_library(path)
+        with self._lock:
+            self._ready[path] = module
+            if len(self._ready) > _DECODED:
+                self._ready.popitem(last=False)
+        return module
+
+    def _read_library(self, path: str) -> Module | None:
+        text = read_text(path, 4 * self.settings.max_file_size)
+        if text is None:
+            return None
+        return read(text, self.environment.version if path.endswith(".pyi") else None)
+
+    def paths(self) -> list[str]:
+        """Return the indexed files of the workspace, and the open documents."""
+        return list(dict.fromkeys([*self._packed, *self._open]))
+
+    def find(self, name: str, importer: str = "") -> Found | None:
+        """Return the module of a dotted name as a file would import it."""
+        return self.finder.find(name, importer)
+
+    def defining(self, name: str) -> list[str]:
+        """Return the files of the workspace that define a name at their top (a class, a function, a variable)."""
+        with self._lock:
+            paths = set(self._defined.get(name, ())) - set(self._open)
+        opened = [path for path, module in list(self._open.items()) if name in top_names(module.module)]
+        return sorted([*paths, *opened])
+
+    def scopes_at(self, path: str, line: int, column: int) -> list[Scope]:
+        """Return the functions and classes around a place (0-based line, code points), the outermost first."""
+        module = self.module(path)
+        if module is None:
+            return []
+        opened = self._open.get(path)
+        if opened is not None:
+            chunk, first = opened.chunk_at(line)
+            lines = split_lines(chunk.text)
+            row = lines[line - first] if line - first < len(lines) else ""
+        else:
+            lines = split_lines(self.text(path) or "")
+            row = lines[line] if line < len(lines) else ""
+        return enclosing(module, line, line_indent(row, column))
+
+
+def top_names(module: Module) -> tuple[str, ...]:
+    """Return the names that a module defines at its top, imports left out."""
+    return tuple(dict.fromkeys([*(scope.name for scope in module.scopes), *(v.name for v in module.variables)]))
+
+
+def read_text(path: str, limit: int) -> str | None:
+    """Return the text of a Python file; None if it cannot be read, is no text or larger than `limit` bytes."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        log.debug("%s cannot be read: %s", path, error.strerror)
+        return None
+    if len(data) > limit or b"\0" in data:
+        return None
+    return decode(data)
+
+
+def decode(data: bytes) -> str:
+    """Decode as Python does: UTF-8, unless the first two lines name another encoding; what is wrong is replaced."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    found = _CODING.search(b"\n".join(data.split(b"\n", 2)[:2]))
+    try:
+        return data.decode(found[1].decode("ascii") if found else "utf-8", "replace")
+    except (LookupError, UnicodeError):
+        return data.decode("utf-8", "replace")
