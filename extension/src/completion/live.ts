@@ -17,6 +17,8 @@ export interface Change {
 }
 
 /**
+ * `selected` is what the selected entry of the open suggest list would still add at the cursor, "" without a list.
+ *
  * Invariant: while it lives, the document at `place.version` is the one that was asked about with `typed` inserted at
  * `start`, the cursor belongs at `place.offset` = `start` + `typed.length`, and `text` begins with `typed`.
  */
@@ -29,12 +31,17 @@ export class Live {
   constructor(
     readonly token: number,
     private place: Place,
+    private selected = "",
   ) {
     this.start = place.offset;
   }
 
-  /** Whether a request at this place is answered by this suggestion. */
-  covers(place: Place): boolean {
+  /** Whether a request at this place, with this entry selected, is answered by this suggestion. */
+  answers(place: Place, selected: string): boolean {
+    return this.standsAt(place) && selected === this.selected;
+  }
+
+  standsAt(place: Place): boolean {
     return (
       place.uri === this.place.uri &&
       place.version === this.place.version &&
@@ -49,10 +56,6 @@ export class Live {
   /** What is still to be inserted at the cursor. */
   get rest(): string {
     return this.text.slice(this.typed.length);
-  }
-
-  get typedAlong(): string {
-    return this.typed;
   }
 
   /** Takes the text so far; returns false if it no longer continues what was typed, and the suggestion is dead. */
@@ -78,6 +81,7 @@ export class Live {
       return false;
     }
     this.typed += change.text;
+    this.selected = this.selected.startsWith(change.text) ? this.selected.slice(change.text.length) : "";
     this.place = { ...this.place, version, offset: this.place.offset + change.text.length };
     return true;
   }

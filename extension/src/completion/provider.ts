@@ -1,12 +1,13 @@
 /** Ghost text: asks the sidecar at the cursor, shows what comes, and lets a shown suggestion grow in place. */
 
 import * as vscode from "vscode";
-import type { CompleteParams, UpdateParams } from "../protocol";
+import type { CompleteParams, Position, Range, UpdateParams } from "../protocol";
 import { SELECTOR, type Sidecar } from "../sidecar/client";
 import { Live, type Place } from "./live";
 
 const PROVIDER_ID = "tiercel.tiercel:*";
 const GROW_EVERY_MS = 100;
+const AUTOMATIC = vscode.InlineCompletionTriggerKind.Automatic;
 
 /**
  * Invariant: `live` is the newest request that has not died; updates of any other token are dropped. A suggestion is
@@ -20,6 +21,8 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
   private registration: vscode.Disposable | undefined;
   private growing: NodeJS.Timeout | undefined;
   private lastGrowth = 0;
+  private growthAsked = false;
+  private lastEdit: { uri: string; version: number; from: number; to: number } | undefined;
   private readonly listeners: vscode.Disposable[];
 
   constructor(
@@ -53,11 +56,21 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
       return [];
     }
     const place = placeOf(document, position);
-    if (!this.live?.covers(place)) {
-      await this.ask(document, position, context, place, token);
+    const selected = selectedRest(document, position, context);
+    if (selected === undefined) {
+      return [];
+    }
+    // The cursor may move between our own trigger and VS Code's question: nobody has asked for anything there.
+    const growth = this.growthAsked;
+    this.growthAsked = false;
+    if (!this.live?.answers(place, selected)) {
+      if (growth || (context.triggerKind === AUTOMATIC && !this.isWhereTyped(place))) {
+        return [];
+      }
+      await this.ask(document, position, context, new Live(this.nextToken++, place, selected), token);
     }
     const live = this.live;
-    if (token.isCancellationRequested || !live?.covers(place) || live.rest === "") {
+    if (token.isCancellationRequested || !live?.answers(place, selected) || live.rest === "") {
       return [];
     }
     return item(live, document, position, context);
@@ -99,7 +112,7 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
     document: vscode.TextDocument,
     position: vscode.Position,
     context: vscode.InlineCompletionContext,
-    place: Place,
+    live: Live,
     token: vscode.CancellationToken,
   ): Promise<void> {
     this.drop();
@@ -107,7 +120,6 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
     if (sidecar === undefined || token.isCancellationRequested) {
       return;
     }
-    const live = new Live(this.nextToken++, place);
     this.live = live;
     const first = new Promise<void>((resolve) => {
       this.wake = () => {
@@ -140,13 +152,20 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
   }
 
   private followEdit(event: vscode.TextDocumentChangeEvent): void {
+    this.growthAsked = false;
     const changes = event.contentChanges.map((change) => ({
       offset: change.rangeOffset,
       removed: change.rangeLength,
       text: change.text,
     }));
+    const uri = event.document.uri.toString();
+    if (changes.length > 0) {
+      const from = Math.min(...changes.map((change) => change.offset));
+      const to = Math.max(...changes.map((change) => change.offset + change.text.length));
+      this.lastEdit = { uri, version: event.document.version, from, to };
+    }
     const live = this.live;
-    if (live?.belongsTo(event.document.uri.toString()) && !live.follow(event.document.version, changes)) {
+    if (live?.belongsTo(uri) && !live.follow(event.document.version, changes)) {
       this.drop();
     }
   }
@@ -156,10 +175,21 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
     const live = this.live;
     if (
       live?.belongsTo(editor.document.uri.toString()) &&
-      !live.covers(placeOf(editor.document, editor.selection.active))
+      !live.standsAt(placeOf(editor.document, editor.selection.active))
     ) {
       this.drop();
     }
+  }
+
+  /** VS Code, too, asks a moment after a key, when the cursor may be elsewhere: there nobody has typed. */
+  private isWhereTyped(place: Place): boolean {
+    const edit = this.lastEdit;
+    return (
+      edit?.uri === place.uri &&
+      edit.version === place.version &&
+      edit.from <= place.offset &&
+      place.offset <= edit.to
+    );
   }
 
   /** VS Code answers from its cache unless the provider is a new one: that is how a shown suggestion grows. */
@@ -172,11 +202,12 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
       this.growing = undefined;
       this.lastGrowth = Date.now();
       const editor = vscode.window.activeTextEditor;
-      if (editor === undefined || !this.live?.covers(placeOf(editor.document, editor.selection.active))) {
+      if (editor === undefined || !this.live?.standsAt(placeOf(editor.document, editor.selection.active))) {
         this.drop();
         return;
       }
       this.register();
+      this.growthAsked = true;
       vscode.commands.executeCommand("editor.action.inlineSuggest.trigger", {
         explicit: false,
         providerId: PROVIDER_ID,
@@ -221,12 +252,35 @@ function params(
   return {
     token,
     textDocument: { uri: document.uri.toString(), version: document.version },
-    position: { line: position.line, character: position.character },
+    position: plainPosition(position),
     context: {
       triggerKind: context.triggerKind === vscode.InlineCompletionTriggerKind.Invoke ? 1 : 2,
-      selectedCompletionInfo: selected && { range: selected.range, text: selected.text },
+      selectedCompletionInfo: selected && { range: plainRange(selected.range), text: selected.text },
     },
   };
+}
+
+// VS Code's own classes turn into arrays in JSON.
+function plainPosition(position: vscode.Position): Position {
+  return { line: position.line, character: position.character };
+}
+
+function plainRange(range: vscode.Range): Range {
+  return { start: plainPosition(range.start), end: plainPosition(range.end) };
+}
+
+/** What the selected entry of the suggest list would still add; undefined if it does not continue what is typed. */
+function selectedRest(
+  document: vscode.TextDocument,
+  position: vscode.Position,
+  context: vscode.InlineCompletionContext,
+): string | undefined {
+  const selected = context.selectedCompletionInfo;
+  if (selected === undefined) {
+    return "";
+  }
+  const typed = document.getText(new vscode.Range(selected.range.start, position));
+  return selected.text.startsWith(typed) ? selected.text.slice(typed.length) : undefined;
 }
 
 /** The item reaches back over what was typed along, so that VS Code keeps it on the screen at the next letter. */
