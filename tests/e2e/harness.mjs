@@ -80,7 +80,13 @@ export async function start(settings = {}) {
   const data = join(home, "data");
   mkdirSync(join(data, "User"), { recursive: true });
   const python = join(ROOT, ".venv/bin/python");
-  const all = { ...installed.settings, "git.enabled": false, "tiercel.python": python, ...settings };
+  const all = {
+    ...installed.settings,
+    "git.enabled": false,
+    "files.autoSave": "off",
+    "tiercel.python": python,
+    ...settings,
+  };
   writeFileSync(join(data, "User/settings.json"), JSON.stringify(all));
   const places = ["--user-data-dir", data, "--extensions-dir", join(home, "extensions")];
   places.push("--config", join(home, "config.yaml"));
