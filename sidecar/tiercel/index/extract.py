@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
 from typing import Literal, TypeAlias
 
+from .calls import calls_and_uses
 from .commented import commented_code
 from .conditions import static_test
 from .source import Source
-from .symbols import BindingKind, Class, Field, Function, Import, Module, Parameter, Scope, Variable
+from .symbols import PLACEHOLDER, BindingKind, Class, Field, Function, Import, Module, Parameter, Scope, Variable
 
 Condition: TypeAlias = Literal["", "TYPE_CHECKING", "try", "if"]
 _DOC = 200
@@ -63,7 +65,10 @@ class _Scope:
         self.fields: list[Field] = []  # set through it
 
     def block(self, statements: Sequence[ast.stmt], condition: Condition) -> None:
+        walrus_lines = self.source.walrus_lines
         for statement in statements:
+            if walrus_lines and _any_within(walrus_lines, statement):
+                self.walruses(statement)
             handler = _HANDLERS.get(type(statement))
             if handler is not None:
                 handler(self, statement, condition)
@@ -87,6 +92,8 @@ class _Scope:
         self, target: ast.expr, value: str, kind: BindingKind, note: str, path: tuple[int, ...], awaited: bool
     ) -> None:
         if isinstance(target, ast.Name):
+            if target.id == PLACEHOLDER:
+                return
             line, column = target.lineno - 1, self.source.position(target.lineno, target.col_offset)
             self.variables.append(Variable(target.id, line, column, note, value, kind, path, awaited))
         elif isinstance(target, ast.Attribute):
@@ -100,13 +107,14 @@ class _Scope:
         elif isinstance(target, ast.Starred):
             self._bind(target.value, value, kind, note, path, awaited)
 
-    def walruses(self, *expressions: ast.expr | None) -> None:
-        """Record the names that `:=` binds in the expressions."""
-        for expression in expressions:
-            if expression is not None:
-                for node in ast.walk(expression):
-                    if isinstance(node, ast.NamedExpr):
-                        self.bind(node.target, node.value, "walrus")
+    def walruses(self, statement: ast.stmt) -> None:
+        """Record the names that `:=` binds in a statement's own expressions."""
+        waiting: list[ast.AST] = [n for n in ast.iter_child_nodes(statement) if isinstance(n, (ast.expr, ast.withitem))]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.NamedExpr):
+                self.bind(node.target, node.value, "walrus")
+            waiting += ast.iter_child_nodes(node)
 
     def value_used(self, value: ast.expr | None) -> None:
         """Record what a statement's expression yields."""
@@ -174,6 +182,8 @@ def _import(scope: _Scope, node: ast.Import, condition: Condition) -> None:
     line, column = node.lineno - 1, scope.source.position(node.lineno, node.col_offset)
     for alias in node.names:
         bound = alias.asname or alias.name.partition(".")[0]
+        if bound == PLACEHOLDER:
+            continue
         scope.imports.append(
             Import(bound, line, column, alias.name, condition=condition, alias=alias.asname is not None)
         )
@@ -182,6 +192,8 @@ def _import(scope: _Scope, node: ast.Import, condition: Condition) -> None:
 def _import_from(scope: _Scope, node: ast.ImportFrom, condition: Condition) -> None:
     for alias in node.names:
         line = alias.lineno - 1
+        if PLACEHOLDER in (alias.name, alias.asname):
+            continue
         column = scope.source.position(alias.lineno, alias.col_offset)
         scope.imports.append(
             Import(
@@ -244,7 +256,7 @@ def _match(scope: _Scope, node: ast.Match, condition: Condition) -> None:
     for case in node.cases:
         for pattern in ast.walk(case.pattern):
             name = pattern.rest if isinstance(pattern, ast.MatchMapping) else getattr(pattern, "name", None)
-            if isinstance(pattern, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)) and name:
+            if isinstance(pattern, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)) and name and name != PLACEHOLDER:
                 line = (pattern.end_lineno or pattern.lineno) - 1
                 end = scope.source.column(line + 1, pattern.end_col_offset or 0)
                 column = scope.source.lines[line].rfind(name, 0, end)
@@ -428,6 +440,11 @@ if hasattr(ast, "TypeAlias"):  # `type X = …`, new in Python 3.12
     _HANDLERS[ast.TypeAlias] = _type_alias
 
 
+def _any_within(lines: list[int], node: ast.stmt) -> bool:
+    at = bisect_left(lines, node.lineno)
+    return at < len(lines) and lines[at] <= (node.end_lineno or node.lineno)
+
+
 def _first_line(node: ast.stmt) -> int:
     decorators = getattr(node, "decorator_list", None)
     return (decorators[0].lineno if decorators else node.lineno) - 1
@@ -454,70 +471,3 @@ def _doc(statements: Sequence[ast.stmt]) -> str:
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             return cleandoc(value.value).strip().partition("\n")[0][:_DOC]
     return ""
-
-
-_TOKENS = re.compile(
-    r"""(?P<skip>\#[^\n\r]*
-        |'''(?:[^\\]|\\.)*?(?:'''|\Z) | \"\"\"(?:[^\\]|\\.)*?(?:\"\"\"|\Z)
-        |'(?:[^'\\\n\r]|\\.)*'? | "(?:[^"\\\n\r]|\\.)*"?)
-      |(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)(?P<call>\()?
-      |(?P<closed>[)\]])\.(?P<attribute>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
-      |(?P<line>\r\n|\n|\r)""",
-    re.VERBOSE | re.DOTALL,
-)
-_NOT_CALLED = frozenset(
-    {
-        "if",
-        "elif",
-        "while",
-        "return",
-        "and",
-        "or",
-        "not",
-        "in",
-        "is",
-        "print",
-        "assert",
-        "yield",
-        "lambda",
-        "await",
-        "for",
-        "del",
-        "import",
-        "from",
-        "except",
-        "with",
-        "raise",
-        "else",
-        "def",
-        "class",
-    }
-)
-
-
-def calls_and_uses(text: str) -> tuple[dict[str, tuple[int, ...]], dict[str, dict[str, int]]]:
-    """Return the lines of every callee, and how often each attribute was used on each receiver text."""
-    calls: dict[str, list[int]] = {}
-    uses: dict[str, dict[str, int]] = {}
-    line = 0
-    previous = ""
-    for found in _TOKENS.finditer(text):
-        kind = found.lastgroup
-        if kind == "line":
-            line += 1
-            continue
-        if kind == "skip":
-            line += found[0].count("\n") or found[0].count("\r")
-            continue
-        name = found["name"]
-        if name is None:
-            name = ("()" if found["closed"] == ")" else "[]") + "." + found["attribute"]
-        elif kind == "call" and name not in _NOT_CALLED and previous not in ("def", "class"):
-            calls.setdefault(name, []).append(line)
-        previous = name
-        while "." in name:
-            name, _, attribute = name.rpartition(".")
-            if name:
-                counts = uses.setdefault(name, {})
-                counts[attribute] = counts.get(attribute, 0) + 1
-    return {name: tuple(lines) for name, lines in calls.items()}, uses

@@ -44,7 +44,7 @@ class Ignore:
         self._secret = GitIgnoreSpec.from_lines(_SECRET)
         self._specs: dict[str, GitIgnoreSpec | None] = {}
 
-    def walk(self, folder: str) -> Iterator[str]:
+    def walk(self, folder: str) -> Iterator[os.DirEntry[str]]:
         """Yield the Python files below a folder of the workspace that are not ignored."""
         if folder not in self._roots and self.is_ignored(folder, is_folder=True):
             return
@@ -63,7 +63,7 @@ class Ignore:
                     if not self._folder_is_out(entry.path, entry.name) and not _matches(rules, entry.path, True):
                         waiting.append(entry.path)
                 elif entry.name.endswith((".py", ".pyi")) and not _matches(rules, entry.path, False):
-                    yield entry.path
+                    yield entry
 
     def is_ignored(self, path: str, is_folder: bool = False) -> bool:
         """Tell whether a path is left out, by itself or with a folder above it. True outside the roots."""
@@ -118,6 +118,11 @@ class Ignore:
             if spec is not None:
                 rules.append((current, spec))
         return rules
+
+
+def is_never(path: str) -> bool:
+    """Tell whether a path lies in a folder that is left out in every workspace."""
+    return any(part in _NEVER for part in path.split(os.sep))
 
 
 def _matches(rules: list[tuple[str, GitIgnoreSpec]], path: str, is_folder: bool) -> bool:

@@ -14,13 +14,11 @@ import warnings
 from dataclasses import dataclass, field
 
 from .source import Source
-from .symbols import Fallback
-
-PLACEHOLDER = "_tiercel_"
-"""The name that stands where one is missing."""
+from .symbols import PLACEHOLDER, Fallback
 
 ROUNDS = 30
 """How often a text is changed and parsed again, at most."""
+_TRIES = 4  # how often the same line is completed
 _CHARACTERS = 300_000  # and how many characters are parsed for it, at most
 
 _STRINGS_AND_COMMENTS = re.compile(
@@ -62,14 +60,15 @@ def mend(text: str, error: SyntaxError) -> Mended | None:
     fallbacks: list[Fallback] = []
     shifts: dict[int, int] = {}
     rounds = max(3, min(ROUNDS, _CHARACTERS // (len(text) + 1)))
-    previous = -1
+    tried: dict[int, int] = {}
     for _ in range(rounds):
         line = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
         reason = error.msg or "invalid syntax"
         if isinstance(error, TabError):
             changed = _expand_tabs(lines, shifts)
         else:
-            changed = line != previous and _complete(lines, line, error)
+            tried[line] = tried.get(line, 0) + 1
+            changed = tried[line] <= _TRIES and _complete(lines, line, error)
         if changed:
             kind = "mended"
         elif not _leave_out(lines, line, reason):
@@ -79,7 +78,6 @@ def mend(text: str, error: SyntaxError) -> Mended | None:
         if _NEW_SYNTAX.match(source.lines[line] if line < len(source.lines) else ""):
             reason = f"syntax newer than Python {sys.version_info.major}.{sys.version_info.minor}: {reason}"
         fallbacks.append(Fallback("mended" if kind == "mended" else "partial", line, reason))
-        previous = line
         mended = "\n".join(lines)
         try:
             return Mended(parse_text(mended), Source(mended, shifts), fallbacks)
@@ -114,16 +112,25 @@ def _complete(lines: list[str], line: int, error: SyntaxError) -> bool:
     if "unterminated triple-quoted" in reason:
         return _close_triple(lines, line, error.offset or 1)
     if "unterminated string" in reason:
-        quote = lines[line][(error.offset or 1) - 1 :][:1]
-        lines[line] = lines[line].rstrip("\\") + (quote if quote in ("'", '"') else "'")
+        quote = re.search(r"['\"]", lines[line][max((error.offset or 1) - 1, 0) :])
+        lines[line] = lines[line].rstrip("\\") + (quote[0] if quote else "'")
         return True
     if "expected ':'" in reason:
         return _append(lines, line, ":")
+    if "expected '('" in reason:
+        return _append(lines, line, "():")
+    if "never closed" in reason:
+        return _close_brackets(lines, line)
+    if "expected default value" in reason or "expression expected after" in reason:
+        return _missing_value(lines, line)
     if "expected 'except' or 'finally'" in reason:
         return _without_try(lines, line)
     if "unmatched" in reason or "does not match" in reason:
         at = (error.offset or 1) - 1
         lines[line] = lines[line][:at] + " " + lines[line][at + 1 :]
+        return True
+    if re.match(r"[ \t]*from\b[ \t]*[\w.]*$", _code(lines[line])):
+        lines[line] = f"{_code(lines[line])}{_after_from(lines[line])} import {PLACEHOLDER}"
         return True
     return _placeholder(lines, line, error) or _close_brackets(lines, line)
 
@@ -178,6 +185,19 @@ def _plain_string(lines: list[str], line: int) -> bool:
     return True
 
 
+def _missing_value(lines: list[str], line: int) -> bool:
+    """Put a name after the first `=` or `:` of a line that has nothing after it before the next comma or bracket."""
+    text, found = re.subn(r"(?<=[=:])[ \t]*(?=[,)\]}]|$)", PLACEHOLDER, lines[line], count=1)
+    lines[line] = text
+    return found > 0
+
+
+def _after_from(text: str) -> str:
+    """Return the module's name that is missing in `from` and `from a.`."""
+    words = text.split()
+    return f" {PLACEHOLDER}" if len(words) == 1 else PLACEHOLDER if words[1].strip(".") and words[1][-1] == "." else ""
+
+
 def _close_triple(lines: list[str], line: int, offset: int) -> bool:
     found = re.search(r"'''|\"\"\"", lines[line][max(0, offset - 4) :])
     if found is None:
@@ -216,14 +236,16 @@ def _placeholder(lines: list[str], line: int, error: SyntaxError) -> bool:
         if not _WANTS_MORE.search(code) or code.endswith((":", ",", "(", "[", "{")):
             return False
         before, at = code, len(lines[line])
-    elif before.endswith((",", "(", "[", "{", ":")) and not before.endswith(":="):
+    elif before.endswith((",", "(", "[", "{")):
         return False
+    elif before.endswith(":") and not before.endswith(":="):
+        header = _HEADER.match(before.lstrip()) or "lambda" in before
+        if lines[line][at : at + 1] not in (")", "]", "}", ",") and (header or lines[line][at:].strip()):
+            return False
     space = "" if before.endswith((".", "@")) else " "
     name = f"{space}{PLACEHOLDER}"
     word = before.split()[-1]
-    if word == "from" and before.strip() == "from":
-        name += " import _"
-    elif word == "def":
+    if word == "def":
         name += "():"
     elif word == "class":
         name += ":"
@@ -252,7 +274,9 @@ def _close_brackets(lines: list[str], line: int) -> bool:
     if not opened:
         return False
     code = _code(lines[last])
-    if code.endswith((".", "=")):
+    if _WANTS_MORE.search(code) and not code.endswith((",", "(", "[", "{")):
+        code += PLACEHOLDER if code.endswith((".", "=")) else f" {PLACEHOLDER}"
+    elif code.endswith("["):
         code += PLACEHOLDER
     return _append_code(lines, last, code + "".join(_CLOSERS[bracket] for bracket in reversed(opened)))
 
@@ -290,7 +314,7 @@ def _leave_out(lines: list[str], line: int, reason: str) -> bool:
     stripped = text.strip()
     if not stripped or stripped == "pass":
         return False
-    if "unexpected indent" in reason or "unindent" in reason:
+    if "unexpected indent" in reason or "unindent does not match" in reason:
         while line < len(lines) and (lines[line].startswith(indent) or not lines[line].strip()):
             lines[line] = ""
             line += 1

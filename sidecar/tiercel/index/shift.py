@@ -19,7 +19,7 @@ def shifted(module: Module, by: int) -> Module:
         _scopes(module.scopes, by),
         module.exports,
         module.exports_from,
-        {callee: tuple([line + by for line in lines]) for callee, lines in module.calls.items()},
+        module.calls,
         tuple([CommentedCode(c.start + by, c.end + by, c.following + by, c.inside, c.before) for c in module.comments]),
         tuple([Fallback(f.kind, f.line + by, f.reason) for f in module.fallbacks]),
         module.uses,
@@ -66,11 +66,11 @@ def _class(c: Class, by: int) -> Class:
 def joined(parts: Sequence[Module], doc: str) -> Module:
     """Return one module of the parts, whose lines already count from the file's start."""
     exports = [name for part in parts if part.exports is not None for name in part.exports]
-    calls: dict[str, tuple[int, ...]] = {}
+    calls: dict[str, int] = {}
     uses: dict[str, dict[str, int]] = {}
     for part in parts:
-        for callee, lines in part.calls.items():
-            calls[callee] = calls[callee] + lines if callee in calls else lines
+        for callee, times in part.calls.items():
+            calls[callee] = calls.get(callee, 0) + times
         for receiver, counts in part.uses.items():
             total = uses.get(receiver)
             if total is None:

@@ -37,6 +37,11 @@ class Source:
             lines.pop()
         return lines
 
+    @cached_property
+    def walrus_lines(self) -> list[int]:
+        """The lines (1-based, as in the tree) that have a `:=`."""
+        return [number for number, line in enumerate(self.lines, 1) if ":=" in line] if ":=" in self.text else []
+
     def position(self, lineno: int, offset: int) -> int:
         """Return the column in the file of a place in the tree."""
         column = self.column(lineno, offset)

@@ -16,6 +16,9 @@ import msgspec
 FORMAT = 3
 """Counts up when anything here or in `extract` changes; the store throws away what has another number."""
 
+PLACEHOLDER = "_tiercel_"
+"""The name that stands where one is still to be typed; it may appear in values and as a function's or class's name."""
+
 ParameterKind: TypeAlias = Literal["positional_only", "normal", "var_positional", "keyword_only", "var_keyword"]
 BindingKind: TypeAlias = Literal[
     "assign", "annotation", "augmented", "for", "with", "except", "walrus", "delete", "match", "type_alias"
@@ -189,9 +192,10 @@ class Fallback(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Module(msgspec.Struct, frozen=True, array_like=True):
     """All that is known of one module. `exports` is None without a literal `__all__`.
 
-    `exports_from` are the names of modules whose `__all__` this one's takes in. `calls` are the call sites: the lines
-    of each callee as written, {"self.repo.save": (12, 40)}. `uses` counts attributes by the text of their receiver,
-    {"self.repo": {"save": 2}}; a receiver that ends in a bracket counts as "()" or "[]".
+    `exports_from` are the names of modules whose `__all__` this one's takes in. `calls` counts the call sites by
+    the callee as written, {"self.repo.save": 2}; where they are, `calls.call_sites` finds in the text. `uses` counts
+    attributes by the text of their receiver, {"self.repo": {"save": 2}}; a receiver that is a call, a subscript or a
+    literal counts as "()".
     """
 
     doc: str = ""
@@ -200,7 +204,7 @@ class Module(msgspec.Struct, frozen=True, array_like=True):
     scopes: tuple[Function | Class, ...] = ()
     exports: tuple[str, ...] | None = None
     exports_from: tuple[str, ...] = ()
-    calls: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    calls: dict[str, int] = msgspec.field(default_factory=dict)
     comments: tuple[CommentedCode, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
     uses: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)

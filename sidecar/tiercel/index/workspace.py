@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ import msgspec
 from tiercel.settings import IndexSettings
 
 from .environment import Environment, find_environment
+from .files import indexed, read_text, top_names
 from .find import Finder, Found
 from .ignore import Ignore
 from .parse import ParsedModule, edited, parsed, read
@@ -27,7 +27,6 @@ log = logging.getLogger("tiercel.index")
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Module).decode
-_CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _DECODED = 512
 """Modules that are kept ready to use; the others are kept packed."""
 
@@ -86,6 +85,10 @@ class Index:
         """Tell whether a path is an open document."""
         return path in self._open
 
+    def open_paths(self) -> list[str]:
+        """Return the paths of the open documents."""
+        return list(self._open)
+
     def parsed(self, path: str) -> ParsedModule | None:
         """Return an open document with its trees; None if it is not open."""
         return self._open.get(path)
@@ -99,32 +102,35 @@ class Index:
 
     def disk_changed(self, paths: Iterable[str]) -> None:
         """Read again the files at these paths, created, changed or deleted; folders stand for all that is in them."""
-        listed = list(dict.fromkeys(paths))
-        self.ignore.forget(listed)
-        self.finder.forget()
-        for path in self._files_at(listed):
-            text = None
-            if self._in_workspace(path) and not self.ignore.is_ignored(path):
-                text = read_text(path, self.settings.max_file_size)
-            if text is None:
+        present, gone = self.look_at(paths)
+        for path in gone:
+            self.remove(path)
+        for path in present:
+            file = indexed(path, self.settings.max_file_size)
+            if file is None or file.symbols is None:
                 self.remove(path)
             else:
-                module = read(text)
-                self.put(path, _encode(module), top_names(module))
+                self.put(path, file.symbols, file.names)
 
-    def _files_at(self, paths: Iterable[str]) -> Iterable[str]:
-        for path in paths:
+    def look_at(self, paths: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the files to read after changes at these paths, and the known ones that are gone or left out now."""
+        listed = [_folder_of_rules(path) for path in paths]
+        self.ignore.forget(listed)
+        self.finder.forget()
+        present: dict[str, None] = {}
+        gone: dict[str, None] = {}
+        for path in dict.fromkeys(listed):
             inside = path.rstrip(os.sep) + os.sep
+            walked: set[str] = set()
             if os.path.isdir(path):
-                yield from self.ignore.walk(path)
-                yield from [known for known in list(self._packed) if known.startswith(inside)]
-            elif path.endswith((".py", ".pyi")):
-                yield path
-            else:
-                yield from [known for known in list(self._packed) if known.startswith(inside)]
-
-    def _in_workspace(self, path: str) -> bool:
-        return any(path.startswith(str(root).rstrip(os.sep) + os.sep) for root in self.roots)
+                walked = {entry.path for entry in self.ignore.walk(path)}
+                present.update(dict.fromkeys(walked))
+            elif path.endswith((".py", ".pyi")) and os.path.isfile(path) and not self.ignore.is_ignored(path):
+                present[path] = None
+            elif path in self._packed or path in self._ready:
+                gone[path] = None
+            gone.update(dict.fromkeys(p for p in list(self._packed) if p.startswith(inside) and p not in walked))
+        return list(present), list(gone)
 
     def put(self, path: str, packed: bytes, names: tuple[str, ...]) -> None:
         """Take the packed symbols of a file of the workspace and the names that it defines at its top."""
@@ -184,6 +190,11 @@ class Index:
         """Return the indexed files of the workspace, and the open documents."""
         return list(dict.fromkeys([*self._packed, *self._open]))
 
+    def packed_bytes(self) -> int:
+        """Return the bytes that the workspace's files take, packed."""
+        with self._lock:
+            return sum(map(len, self._packed.values()))
+
     def find(self, name: str, importer: str = "") -> Found | None:
         """Return the module of a dotted name as a file would import it."""
         return self.finder.find(name, importer)
@@ -211,34 +222,6 @@ class Index:
         return enclosing(module, line, line_indent(row, column))
 
 
-def top_names(module: Module) -> tuple[str, ...]:
-    """Return the names that a module defines at its top, imports left out."""
-    return tuple(dict.fromkeys([*(scope.name for scope in module.scopes), *(v.name for v in module.variables)]))
-
-
-def read_text(path: str, limit: int) -> str | None:
-    """Return the text of a Python file; None if it cannot be read, is no text or larger than `limit` bytes."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
-        log.debug("%s cannot be read: %s", path, error.strerror)
-        return None
-    if len(data) > limit or b"\0" in data:
-        return None
-    return decode(data)
-
-
-def decode(data: bytes) -> str:
-    """Decode as Python does: UTF-8, unless the first two lines name another encoding; what is wrong is replaced."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    found = _CODING.search(b"\n".join(data.split(b"\n", 2)[:2]))
-    try:
-        return data.decode(found[1].decode("ascii") if found else "utf-8", "replace")
-    except (LookupError, UnicodeError):
-        return data.decode("utf-8", "replace")
+def _folder_of_rules(path: str) -> str:
+    """Return the folder that a changed .gitignore or pyvenv.cfg tells of; any other path as it is."""
+    return os.path.dirname(path) if os.path.basename(path) in (".gitignore", "pyvenv.cfg") else path

@@ -1,0 +1,98 @@
+"""The incremental index equals one from scratch, whatever is typed; and no text makes it raise."""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tiercel.index.parse import ParsedModule, edited, parsed, read
+from tiercel.index.workspace import decode
+
+LIBRARY = Path(ast.__file__).parent
+SOAK = os.environ.get("TIERCEL_HYPOTHESIS") == "soak"
+EXAMPLES = 2000 if SOAK else 60
+
+FRAGMENTS = [
+    "", " ", "\n", "\r\n", "\r", "    ", "\t", "(", ")", "[", "]", "{", "}", ":", ".", ",", "=", "'", '"', '"""', "'''", "\\",
+    "\\\n", "#", "@", "def f(", "def g(a, b=1):\n    ", "class A:\n", "class B(Base):\n    x: int = 1\n", "else:\n", "elif x:\n",
+    "except E as e:\n", "finally:\n", "import os\n", "from . import x\n", "@decorator\n", "async ", "lambda x", "f'{x", "é",
+    "\U0001f600", "\ufeff", "\0", "\f", "\x0b", "\u2028", "return x\n", "if x:\n", "pass\n", "order.", "self.x = 1\n",
+    "# x = 1\n", "type X = int\n", "match x:\n    case [a, *b]:\n        pass\n", "x = (\n", "\ud800",
+]  # fmt: skip
+
+
+def real_texts() -> list[str]:
+    names = ["bisect.py", "colorsys.py", "sched.py", "queue.py", "dataclasses.py", "contextlib.py", "this.py", "types.py"]
+    return [(LIBRARY / name).read_text(encoding="utf-8") for name in names]
+
+
+TEXTS = real_texts()
+
+
+@st.composite
+def edits(draw: st.DrawFn) -> tuple[str, list[tuple[float, int, str]]]:
+    """A text and edits: where (as a share of the text), how many characters go, and what comes."""
+    whole = draw(st.sampled_from(TEXTS))
+    begin = draw(st.integers(0, max(0, len(whole) - 4000)))
+    text = whole[begin : begin + draw(st.integers(0, 4000))] if draw(st.booleans()) else whole[:6000]
+    piece = st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=5))
+    edit = st.tuples(st.floats(0, 1), st.sampled_from([0, 0, 0, 1, 1, 2, 7, 40, 400]), piece)
+    return text, draw(st.lists(edit, min_size=1, max_size=6))
+
+
+def check(module: ParsedModule) -> None:
+    fresh = parsed(module.text)
+    assert module.offsets == fresh.offsets
+    assert module.first_lines == fresh.first_lines
+    assert module.module == fresh.module
+
+
+@given(edits())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_after_any_edits_the_index_is_the_one_from_scratch(case: tuple[str, list[tuple[float, int, str]]]) -> None:
+    text, changes = case
+    module = parsed(text)
+    for where, gone, new in changes:
+        start = min(int(where * len(module.text)), len(module.text))
+        end = min(start + gone, len(module.text))
+        changed = module.text[:start] + new + module.text[end:]
+        module = edited(module, changed, start, end, len(new))
+        check(module)
+
+
+@given(st.text(max_size=300) | st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join))
+@settings(max_examples=EXAMPLES * 3, deadline=None)
+def test_no_text_raises_and_the_quick_way_gives_the_same(text: str) -> None:
+    assert read(text) == parsed(text).module
+
+
+def library_files() -> list[Path]:
+    files = sorted([*LIBRARY.glob("*.py"), *LIBRARY.glob("[a-z]*/*.py"), *LIBRARY.glob("test/**/*.py")])
+    files = [file for file in files if "site-packages" not in file.parts]
+    return files if SOAK else random.Random(5).sample(files, 30)
+
+
+@pytest.mark.parametrize("file", library_files(), ids=lambda file: str(file.relative_to(LIBRARY)))
+def test_chunks_of_real_files_give_what_the_whole_gives(file: Path) -> None:
+    text = decode(file.read_bytes())
+    if len(text) > 300_000 and not SOAK:
+        pytest.skip("large: soak only")
+    whole = read(text)
+    assert parsed(text).module == whole
+
+
+@pytest.mark.parametrize("file", library_files(), ids=lambda file: str(file.relative_to(LIBRARY)))
+def test_a_real_file_cut_anywhere_is_understood(file: Path) -> None:
+    """Typing goes on in the middle of a file: it is cut at random places, and the cut parts put together."""
+    text = decode(file.read_bytes())[:100_000]
+    chance = random.Random(str(file.name))
+    for _ in range(200 if SOAK else 2):
+        at = chance.randrange(len(text) + 1)
+        until = min(len(text), at + chance.choice([0, 1, 5, 30, 200, len(text)]))
+        read(text[:at] + text[until:])
