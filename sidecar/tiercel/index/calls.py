@@ -10,11 +10,11 @@ from .source import split_lines
 _LEFT_OUT = re.compile(
     r"""\#[^\n\r]*+
     |'''(?:[^\\']++|\\.|'(?!''))*+(?:'''|\Z) | \"\"\"(?:[^\\"]++|\\.|"(?!""))*+(?:\"\"\"|\Z)
-    |'(?:[^'\\\n\r]++|\\.)*+'? | "(?:[^"\\\n\r]++|\\.)*+"?
-    |\b(?:def|class)[ \t]+\w++""",
+    |'(?:[^'\\\n\r]++|\\.)*+'? | "(?:[^"\\\n\r]++|\\.)*+"?""",
     re.VERBOSE | re.DOTALL,
 )
 _CHAIN = re.compile(r"[\w.]++\(?")
+_DEFINED = re.compile(r"[\n\r][ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)\(")
 _NOT_CALLED = frozenset(
     {"if", "elif", "while", "return", "and", "or", "not", "in", "is", "assert", "yield", "lambda", "await", "for",
      "del", "import", "from", "except", "with", "raise", "else"}
@@ -25,16 +25,25 @@ CLOSED = "()"
 
 def calls_and_uses(text: str) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
     """Return how often each dotted name is called, and how often each attribute is used on each receiver text."""
+    plain = _LEFT_OUT.sub("'", text)
     calls: dict[str, int] = {}
     uses: dict[str, dict[str, int]] = {}
-    for chain, count in Counter(_CHAIN.findall(_LEFT_OUT.sub("'", text))).items():
+    for chain, count in Counter(_CHAIN.findall(plain)).items():
         name = chain
         if name[-1] == "(":
             name = name[:-1]
             if name[-1] != "." and name[0] != "." and not name[0].isdigit() and name not in _NOT_CALLED:
                 calls[name] = count
+        elif "." not in name:
+            continue
         if "." in name:
             _add_uses(uses, name, count)
+    for name in _DEFINED.findall(f"\n{plain}"):
+        left = calls.get(name, 0) - 1
+        if left > 0:
+            calls[name] = left
+        else:
+            calls.pop(name, None)
     return calls, uses
 
 
@@ -58,7 +67,7 @@ def _add_uses(uses: dict[str, dict[str, int]], name: str, count: int) -> None:
 
 def call_sites(text: str, callee: str) -> list[tuple[int, int]]:
     """Return where a dotted name is called: line (0-based) and column of its first character, in code points."""
-    pattern = re.compile(rf"(?<![\w.]){re.escape(callee)}[ \t]*\(")
+    pattern = re.compile(rf"(?<![\w.])(?<!def )(?<!class ){re.escape(callee)}[ \t]*\(")
     plain = _LEFT_OUT.sub(_blank, text)
     lines = split_lines(plain)
     return [(number, found.start()) for number, line in enumerate(lines) for found in pattern.finditer(line)]

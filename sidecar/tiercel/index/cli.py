@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import keyword
 import os
 import re
 import sys
@@ -21,11 +22,6 @@ from .symbols import Class, Fallback
 from .workspace import Index
 
 _NAMES = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_WORDS = frozenset(
-    {"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-     "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
-     "pass", "raise", "return", "try", "while", "with", "yield"}
-)  # fmt: skip
 
 
 def index_command(argv: Sequence[str]) -> int:
@@ -50,7 +46,9 @@ def index_command(argv: Sequence[str]) -> int:
     places = _fallbacks(index) if options.fallbacks else []
     if options.json:
         if options.fallbacks:
-            found["places"] = [{"path": path, "line": f.line + 1, "kind": f.kind, "reason": f.reason} for path, f in places]
+            found["places"] = [
+                {"path": path, "line": f.line + 1, "kind": f.kind, "reason": f.reason} for path, f in places
+            ]
         print(json.dumps(found))
         return 0
     for name, value in found.items():
@@ -129,7 +127,7 @@ def where(index: Index, path: str, line: int, column: int) -> dict[str, object]:
     names: dict[str, tuple[int, int]] = {}
     for number in range(first, min(max(last, line) + 1, len(lines))):
         for found in _NAMES.finditer(re.sub(r"#.*|'[^']*'|\"[^\"]*\"", lambda m: " " * len(m[0]), lines[number])):
-            if found[0] not in _WORDS:
+            if found[0] not in keyword.kwlist:
                 names.setdefault(found[0], (number, found.start()))
     return {
         "scope": [
