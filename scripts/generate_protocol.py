@@ -73,7 +73,7 @@ def _type(hint: Any) -> str:
         return " | ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in arguments)
     if origin in (typing.Union, types.UnionType):
         return " | ".join(_type(argument) for argument in arguments)
-    if origin is list:
+    if origin is list or (origin is tuple and arguments[1:] == (...,)):
         inner = _type(arguments[0])
         return f"({inner})[]" if " " in inner else f"{inner}[]"
     if origin is typing.Annotated:

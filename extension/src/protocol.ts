@@ -19,10 +19,29 @@ export interface CompletionSettings {
   promptTokens?: number;
 }
 
+/**
+ * What of the workspace is indexed, and how.
+ *
+ * `interpreter`: the Python whose packages the workspace uses; empty for the workspace's own virtual environment, or
+ * the sidecar's. It is run once, alone (`-I`), to ask for its search path.
+ * `exclude`: patterns as in .gitignore of what is left out, beyond what git ignores.
+ * `max_file_size`: bytes; larger files are left out.
+ * `workers`: processes for the first indexing; 0 for the physical cores less one, at least 1 and at most 4.
+ * `poll_seconds`: how often the disk is looked at where it cannot be watched.
+ */
+export interface IndexSettings {
+  interpreter?: string;
+  exclude?: string[];
+  maxFileSize?: number;
+  workers?: number;
+  pollSeconds?: number;
+}
+
 /** All settings, as `initializationOptions` and `workspace/didChangeConfiguration` carry them. */
 export interface Settings {
   model?: ModelSettings;
   completion?: CompletionSettings;
+  index?: IndexSettings;
 }
 
 /** A place in a document: 0-based line, 0-based UTF-16 code unit within the line. */
