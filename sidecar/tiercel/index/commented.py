@@ -99,6 +99,7 @@ def _place(named: list[tuple[str, Scope]], lines: list[str], first: int, end: in
     for name, scope in named:
         if scope.start <= first <= scope.reach and indent > scope.column:
             inside = name
-        if scope.start == following and scope.column == indent:
+    for name, scope in named:
+        if scope.start == following and name.rpartition(".")[0] == inside:
             before = name
     return following, inside, before

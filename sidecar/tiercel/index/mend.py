@@ -8,6 +8,7 @@ what stands before it on its line.
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
 import warnings
@@ -19,7 +20,7 @@ from .symbols import PLACEHOLDER, Fallback
 ROUNDS = 30
 """How often a text is changed and parsed again, at most."""
 _TRIES = 4  # how often the same line is completed
-_CHARACTERS = 300_000  # and how many characters are parsed for it, at most
+_CHARACTERS = 100_000  # and how many characters are parsed for it, at most
 
 _STRINGS_AND_COMMENTS = re.compile(
     r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\"|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|#.*"
@@ -45,9 +46,15 @@ class Mended:
 
 def parse_text(text: str) -> list[ast.stmt]:
     """Parse. Raises SyntaxError, ValueError (NUL, lone surrogates), RecursionError or MemoryError as `ast` does."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text).body
+    collects = gc.isenabled()
+    gc.disable()  # a tree is many objects and no cycle: a collection in the middle of it takes as long as the parser
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text).body
+    finally:
+        if collects:
+            gc.enable()
 
 
 def mend(text: str, error: SyntaxError) -> Mended | None:
@@ -68,17 +75,14 @@ def mend(text: str, error: SyntaxError) -> Mended | None:
             changed = _expand_tabs(lines, shifts)
         else:
             tried[line] = tried.get(line, 0) + 1
-            changed = tried[line] <= _TRIES and _complete(lines, line, error)
-        if changed:
-            kind = "mended"
-        elif not _leave_out(lines, line, reason):
+            stuck = bool(fallbacks) and (fallbacks[-1].line, fallbacks[-1].reason) == (line, reason)
+            changed = not stuck and tried[line] <= _TRIES and _complete(lines, line, error)
+        if not changed and not _leave_out(lines, line, reason):
             return None
-        else:
-            kind = "partial"
         if _NEW_SYNTAX.match(source.lines[line] if line < len(source.lines) else ""):
             reason = f"syntax newer than Python {sys.version_info.major}.{sys.version_info.minor}: {reason}"
-        fallbacks.append(Fallback("mended" if kind == "mended" else "partial", line, reason))
-        mended = "\n".join(lines)
+        fallbacks.append(Fallback("mended" if changed else "partial", line, reason))
+        mended = "\n".join(lines) + "\n"
         try:
             return Mended(parse_text(mended), Source(mended, shifts), fallbacks)
         except SyntaxError as again:

@@ -14,29 +14,64 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
 
 from .extract import extract
 from .lines import scan
 from .mend import mend, parse_text
-from .shift import joined, shifted
+from .shift import joined, joined_class, shifted
 from .source import LINE_END, Source
-from .split import resplit, starts
-from .symbols import Fallback, Module
+from .split import members, resplit, starts
+from .symbols import Class, Fallback, Module
 
+LARGE = 1500
+"""Characters from which on a class is parsed in pieces."""
 _BOM = "\ufeff"
+_WRAPPER = "class _:\n"
+
+
+class Piece:
+    """A text that is parsed by itself: its statements (none if only lines are known) and symbols.
+
+    Lines count from the text's start. `hidden`: the lines before it that were put there to make it parse; the tree
+    counts them, the symbols do not.
+    """
+
+    __slots__ = ("_moved", "hidden", "lines", "source", "statements", "symbols", "text")
+
+    def __init__(self, text: str, wrapper: str = "") -> None:
+        self.text = text
+        self.lines = len(LINE_END.findall(text))
+        self.hidden = 1 if wrapper else 0
+        self.statements, self.source, symbols = _parse_chunk(wrapper + text)
+        self.symbols = shifted(symbols, -self.hidden)
+        self._moved: tuple[int, Module] = (0, self.symbols)
+
+    def symbols_at(self, line: int) -> Module:
+        """Return the symbols as they are when the text starts at that line of something larger."""
+        if self._moved[0] != line:
+            self._moved = (line, shifted(self.symbols, line))
+        return self._moved[1]
 
 
 class Chunk:
-    """One chunk: its text, its statements (none if only lines are known), its symbols. Lines count from its start."""
+    """One chunk: its text, the pieces that it is parsed in, its symbols. Lines count from its start.
 
-    __slots__ = ("_moved", "lines", "source", "statements", "symbols", "text")
+    A large class is parsed in pieces, its header with the first statement of its body and then each further statement;
+    any other chunk is one piece. `known` are pieces by their text that need not be parsed again.
+    """
 
-    def __init__(self, text: str) -> None:
+    __slots__ = ("_moved", "first_lines", "lines", "pieces", "symbols", "text")
+
+    def __init__(self, text: str, known: Mapping[str, Piece] | None = None) -> None:
         self.text = text
-        self.lines = len(LINE_END.findall(text))
-        self.statements, self.source, self.symbols = _parse_chunk(text)
+        self.pieces, self.symbols = _pieces(text, known or {})
+        self.first_lines = [0]
+        for piece in self.pieces[:-1]:
+            self.first_lines.append(self.first_lines[-1] + piece.lines)
+        self.lines = self.first_lines[-1] + self.pieces[-1].lines
         self._moved: tuple[int, Module] = (0, self.symbols)
 
     def symbols_at(self, line: int) -> Module:
@@ -65,13 +100,28 @@ class ParsedModule:
     def module(self) -> Module:
         """The symbols of the whole text."""
         parts = [chunk.symbols_at(line) for chunk, line in zip(self.chunks, self.first_lines, strict=True)]
-        doc = next((chunk.symbols.doc for chunk in self.chunks if chunk.statements), "")
+        doc = next((chunk.symbols.doc for chunk in self.chunks if chunk.pieces[0].statements), "")
         return joined(parts, doc)
 
     def chunk_at(self, line: int) -> tuple[Chunk, int]:
         """Return the chunk that holds a line (0-based) and the line at which it starts."""
         index = max(0, bisect_right(self.first_lines, line) - 1)
         return self.chunks[index], self.first_lines[index]
+
+    def statements_at(self, line: int) -> tuple[list[ast.stmt], Source, int]:
+        """Return the statements of the piece of text that holds a line (0-based), and what is needed to read them.
+
+        They are the top-level statement at that line, or a single statement of a large class's body. A node at
+        `lineno` stands at line `lineno - 1 + first` of the file, first being the last of what is returned; `Source`
+        has the node's columns and text. Empty where only lines are known.
+        """
+        chunk, first = self.chunk_at(line)
+        index = max(0, bisect_right(chunk.first_lines, line - first) - 1)
+        piece = chunk.pieces[index]
+        statements = piece.statements
+        if piece.hidden and statements and isinstance(statements[0], ast.ClassDef):
+            statements = statements[0].body
+        return statements, piece.source, first + chunk.first_lines[index] - piece.hidden
 
 
 def parsed(text: str) -> ParsedModule:
@@ -93,8 +143,9 @@ def edited(previous: ParsedModule, text: str, start: int, end: int, new_length: 
     first, middle, last = resplit(text, old, start, end, new_length)
     stop = old[last] + shift if last < len(old) else len(text)
     known = {chunk.text: chunk for chunk in previous.chunks[first:last]}
+    pieces = {piece.text: piece for chunk in previous.chunks[first:last] for piece in chunk.pieces if piece.hidden}
     texts = [text[begin:until] for begin, until in pairwise([*middle, stop])]
-    chunks = [known.get(part) or Chunk(part) for part in texts]
+    chunks = [known.get(part) or Chunk(part, pieces) for part in texts]
     offsets = old[:first] + middle + [at + shift for at in old[last:]]
     return ParsedModule(text, offsets, previous.chunks[:first] + chunks + previous.chunks[last:])
 
@@ -114,6 +165,23 @@ def read(text: str, version: tuple[int, int] | None = None) -> Module:
 
 def _without_bom(text: str) -> str:
     return "\f" + text[1:] if text.startswith(_BOM) else text  # a form feed: as wide, and no indentation
+
+
+def _pieces(text: str, known: Mapping[str, Piece]) -> tuple[list[Piece], Module]:
+    """Parse a chunk, a large class in pieces; returns them and the symbols of the whole."""
+    bounds = members(text) if len(text) > LARGE else []
+    if bounds:
+        header = Piece(text[: bounds[0]])
+        if len(header.symbols.scopes) == 1 and isinstance(header.symbols.scopes[0], Class):
+            texts = [text[begin:end] for begin, end in pairwise([*bounds, len(text)])]
+            inner = [known.get(part) or Piece(part, _WRAPPER) for part in texts]
+            parts, line = [header.symbols], header.lines
+            for piece in inner:
+                parts.append(piece.symbols_at(line))
+                line += piece.lines
+            return [header, *inner], joined_class(parts)
+    piece = Piece(text)
+    return [piece], piece.symbols
 
 
 def _parse_chunk(text: str) -> tuple[list[ast.stmt], Source, Module]:

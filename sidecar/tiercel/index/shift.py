@@ -92,3 +92,55 @@ def joined(parts: Sequence[Module], doc: str) -> Module:
         uses,
         sum(part.lines for part in parts),
     )
+
+
+def joined_class(parts: Sequence[Module]) -> Module:
+    """Return one module of a class that was parsed in pieces: its header, and its body's statements in a class `_`.
+
+    The lines of the parts count from the start of the class's chunk.
+    """
+    header = parts[0].scopes[0]
+    assert isinstance(header, Class)
+    inner = [part.scopes[0] for part in parts[1:] if part.scopes and isinstance(part.scopes[0], Class)]
+    fields = [field for part in (header, *inner) for field in part.fields]
+    scopes = tuple([scope for part in (header, *inner) for scope in part.scopes])
+    whole = Class(
+        header.name, header.line, header.column, header.name_column, header.start, header.body,
+        max(part.end for part in (header, *inner)), max(part.reach for part in (header, *inner)),
+        header.decorators, header.bases, header.keywords, header.doc,
+        tuple([field for field in fields if not field.method] + [field for field in fields if field.method]),
+        tuple([imported for part in (header, *inner) for imported in part.imports]), scopes,
+        next((part.slots for part in (header, *inner) if part.slots is not None), None),
+    )  # fmt: skip
+    outside = [
+        Module(
+            part.doc, part.variables, part.imports, part.scopes[1:], part.exports, part.exports_from, part.calls,
+            _in_class(part.comments, header.name, scopes), part.fallbacks, part.uses,
+            part.lines - (part is not parts[0]),  # the line of `class _:`
+        )
+        for part in parts
+    ]  # fmt: skip
+    rest = joined(outside, parts[0].doc)
+    return Module(
+        rest.doc, rest.variables, rest.imports, (whole, *rest.scopes), rest.exports, rest.exports_from, rest.calls,
+        rest.comments, rest.fallbacks, rest.uses, rest.lines,
+    )  # fmt: skip
+
+
+def _in_class(comments: tuple[CommentedCode, ...], name: str, scopes: tuple[Scope, ...]) -> tuple[CommentedCode, ...]:
+    """Return the comments of a piece with the class's own name for `_`, and with what they stand before."""
+    if not comments:
+        return ()
+    starts = {scope.start: f"{name}.{scope.name}" for scope in scopes}
+    found = []
+    for c in comments:
+        inside = _renamed(c.inside, name)
+        before = _renamed(c.before, name)
+        if inside == name and not before:
+            before = starts.get(c.following, "")
+        found.append(CommentedCode(c.start, c.end, c.following, inside, before))
+    return tuple(found)
+
+
+def _renamed(dotted: str, name: str) -> str:
+    return name + dotted[1:] if dotted == "_" or dotted.startswith("_.") else dotted
