@@ -19,6 +19,7 @@ log = logging.getLogger("tiercel.index")
 
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(Module).decode
 
 
 class Indexed(msgspec.Struct, frozen=True, gc=False):
@@ -100,6 +101,15 @@ def indexed(path: str, limit: int, known: bytes = b"") -> Indexed | None:
         count_symbols(module),
         dict(kinds),
     )
+
+
+def unpack(path: str, packed: bytes) -> Module | None:
+    """Return a packed module; None, with a warning, for one that cannot be read."""
+    try:
+        return _unpack(packed)
+    except msgspec.MsgspecError as error:
+        log.warning("what was kept of %s cannot be read (%s): the file is read again", path, error)
+        return None
 
 
 def index_batch(files: Sequence[tuple[str, bytes]], limit: int) -> list[Indexed | str]:

@@ -107,6 +107,10 @@ def follow(index: Index, definition: Definition, seen: Seen = NOTHING) -> tuple[
         return ()
     if not imported.name:
         return (module_definition(index, target),)
+    if target.file == definition.path:  # `from . import x` in a package's __init__ means its submodule
+        submodule = index.finder.child(target, imported.name)
+        if submodule is not None:
+            return (module_definition(index, submodule),)
     return member_of_module(index, target, imported.name, seen)
 
 
@@ -143,8 +147,12 @@ def exported(index: Index, path: str, name: str, seen: Seen = NOTHING) -> bool:
     module = index.module(path)
     if module is None or (path, name) in seen:
         return False
+    for imported in module.imports:
+        if imported.bound == "__all__":
+            target = imported_module(index, path, imported)
+            return target is not None and exported(index, target.file, name, seen | {(path, name)})
     if module.exports is None:
-        return not name.startswith("_")
+        return not seen and not name.startswith("_")
     if name in module.exports:
         return True
     for other in module.exports_from:

@@ -265,12 +265,12 @@ def _type_of_value(index: Index, one: Definition, symbol: Variable | Field, seen
     if call and _ends_with_call(symbol.value, call.end() - 1):
         found: list[Definition] = []
         for callee in resolve_in(index, one.path, call["callee"], outer, None, seen):
-            if isinstance(callee.symbol, Class):
-                found.append(callee)
-            elif isinstance(callee.symbol, Function):
+            if isinstance(callee.symbol, Function):
                 found += annotated_type(index, callee.path, callee.symbol.returns, callee.outer)
+            else:
+                found += _classes(index, callee, 0)
         return tuple(found)
-    if _DOTTED.fullmatch(symbol.value) and symbol.value != symbol.name:
+    if _DOTTED.fullmatch(symbol.value):
         found = []
         for other in resolve_in(index, one.path, symbol.value, outer, symbol.line, seen):
             if isinstance(other.symbol, (Class, Module)):

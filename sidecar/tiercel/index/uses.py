@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
-from .symbols import Module
-
-_decode = msgspec.msgpack.Decoder(Module).decode
+from .files import unpack
 
 
 class Uses:
@@ -21,7 +17,7 @@ class Uses:
         self._receivers: dict[str, dict[str, int]] = {}
         self._attributes: dict[str, int] = {}
         self._waiting: dict[str, bytes] = {}
-        self._gone: list[bytes] = []
+        self._gone: list[tuple[str, bytes]] = []
 
     def add(self, path: str, packed: bytes) -> None:
         """Count a file's uses at the next update."""
@@ -30,17 +26,16 @@ class Uses:
     def drop(self, path: str, packed: bytes | None) -> None:
         """Count a file's uses no more."""
         if self._waiting.pop(path, None) is None and packed is not None:
-            self._gone.append(packed)
+            self._gone.append((path, packed))
 
     def update(self, limit: int | None = None) -> bool:
         """Count what is waiting, at most `limit` files; returns whether all is counted."""
         done = 0
         while self._gone and (limit is None or done < limit):
-            self._count(_decode(self._gone.pop()).uses, -1)
+            self._count(*self._gone.pop(), -1)
             done += 1
         while self._waiting and (limit is None or done < limit):
-            _, packed = self._waiting.popitem()
-            self._count(_decode(packed).uses, 1)
+            self._count(*self._waiting.popitem(), 1)
             done += 1
         return not self._waiting and not self._gone
 
@@ -56,8 +51,9 @@ class Uses:
         """Return every attribute that the workspace's files use, with its count."""
         return self._attributes
 
-    def _count(self, uses: dict[str, dict[str, int]], sign: int) -> None:
-        for receiver, counts in uses.items():
+    def _count(self, path: str, packed: bytes, sign: int) -> None:
+        module = unpack(path, packed)
+        for receiver, counts in module.uses.items() if module is not None else ():
             total = self._receivers.setdefault(receiver, {})
             for attribute, count in counts.items():
                 for sums in (total, self._attributes):

@@ -9,12 +9,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from tiercel.settings import IndexSettings
 
 from .environment import Environment, find_environment
-from .files import indexed, read_text, top_names
+from .files import indexed, read_text, top_names, unpack
 from .find import Finder, Found
 from .ignore import Ignore
 from .parse import ParsedModule, edited, parsed, read
@@ -25,8 +23,6 @@ from .uses import Uses
 
 log = logging.getLogger("tiercel.index")
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Module).decode
 _DECODED = 512
 """Modules that are kept ready to use; the others are kept packed."""
 
@@ -173,7 +169,9 @@ class Index:
                 self._ready.move_to_end(path)
                 return self._ready[path]
         packed = self._packed.get(path)
-        module = _decode(packed) if packed is not None else self._read_library(path)
+        module = unpack(path, packed) if packed is not None else None
+        if module is None:
+            module = self._read_library(path)
         with self._lock:
             self._ready[path] = module
             if len(self._ready) > _DECODED:

@@ -11,24 +11,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tiercel.index.files import decode
 from tiercel.index.parse import ParsedModule, edited, parsed, read
-from tiercel.index.workspace import decode
 
 LIBRARY = Path(ast.__file__).parent
 SOAK = os.environ.get("TIERCEL_HYPOTHESIS") == "soak"
 EXAMPLES = 2000 if SOAK else 60
+CUTS = int(os.environ.get("TIERCEL_CUTS", "200" if SOAK else "2"))
 
 FRAGMENTS = [
-    "", " ", "\n", "\r\n", "\r", "    ", "\t", "(", ")", "[", "]", "{", "}", ":", ".", ",", "=", "'", '"', '"""', "'''", "\\",
-    "\\\n", "#", "@", "def f(", "def g(a, b=1):\n    ", "class A:\n", "class B(Base):\n    x: int = 1\n", "else:\n", "elif x:\n",
-    "except E as e:\n", "finally:\n", "import os\n", "from . import x\n", "@decorator\n", "async ", "lambda x", "f'{x", "é",
-    "\U0001f600", "\ufeff", "\0", "\f", "\x0b", "\u2028", "return x\n", "if x:\n", "pass\n", "order.", "self.x = 1\n",
+    "", " ", "\n", "\r\n", "\r", "    ", "\t", "(", ")", "[", "]", "{", "}", ":", ".", ",", "=", "'", '"', '"""',
+    "'''", "\\", "\\\n", "#", "@", "def f(", "def g(a, b=1):\n    ", "class A:\n", "class B(Base):\n    x: int = 1\n", "else:\n",
+    "elif x:\n", "except E as e:\n", "finally:\n", "import os\n", "from . import x\n", "@decorator\n", "async ", "lambda x", "f'{x",
+    "é", "\U0001f600", "\ufeff", "\0", "\f", "\x0b", "\u2028", "return x\n", "if x:\n", "pass\n", "order.", "self.x = 1\n",
     "# x = 1\n", "type X = int\n", "match x:\n    case [a, *b]:\n        pass\n", "x = (\n", "\ud800",
 ]  # fmt: skip
 
 
 def real_texts() -> list[str]:
-    names = ["bisect.py", "colorsys.py", "sched.py", "queue.py", "dataclasses.py", "contextlib.py", "this.py", "types.py"]
+    names = [
+        "bisect.py",
+        "colorsys.py",
+        "sched.py",
+        "queue.py",
+        "dataclasses.py",
+        "contextlib.py",
+        "this.py",
+        "types.py",
+    ]
     return [(LIBRARY / name).read_text(encoding="utf-8") for name in names]
 
 
@@ -92,7 +102,7 @@ def test_a_real_file_cut_anywhere_is_understood(file: Path) -> None:
     """Typing goes on in the middle of a file: it is cut at random places, and the cut parts put together."""
     text = decode(file.read_bytes())[:100_000]
     chance = random.Random(str(file.name))
-    for _ in range(200 if SOAK else 2):
+    for _ in range(CUTS):
         at = chance.randrange(len(text) + 1)
         until = min(len(text), at + chance.choice([0, 1, 5, 30, 200, len(text)]))
         read(text[:at] + text[until:])

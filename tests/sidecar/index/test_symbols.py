@@ -167,7 +167,9 @@ def test_imports_tell_on_what_they_depend() -> None:
 
 
 def test_exports_are_what_all_says() -> None:
-    found = module('__all__ = ["a"] + other.__all__\n__all__ += ["b"]\n__all__.append("c")\n__all__.extend(more.__all__)\n')
+    found = module(
+        '__all__ = ["a"] + other.__all__\n__all__ += ["b"]\n__all__.append("c")\n__all__.extend(more.__all__)\n'
+    )
     assert found.exports == ("a", "b", "c")
     assert found.exports_from == ("other", "more")
 
@@ -175,7 +177,11 @@ def test_exports_are_what_all_says() -> None:
 def test_a_long_value_keeps_its_outermost_part_and_stays_an_expression() -> None:
     items = ", ".join(f"'item {number}'" for number in range(100))
     found = module(f"a = make([{items}])\nb = [{items}]\nc = {{'k': [{items}]}}\n")
-    assert [variable.value for variable in found.variables] == ["make(...)", "['item 0', ...]", "{'k': ['item 0', ...], **...}"]
+    assert [variable.value for variable in found.variables] == [
+        "make(...)",
+        "['item 0', ...]",
+        "{'k': ['item 0', ...], **...}",
+    ]
 
 
 def test_what_a_function_returns_and_yields() -> None:
@@ -208,7 +214,9 @@ def test_commented_out_code_is_told_from_prose() -> None:
 
 
 def test_calls_and_uses_leave_out_strings_comments_and_definitions() -> None:
-    text = "def f(x):\n    # g(1)\n    s = 'g(2)'\n    self.repo.save(x)\n    g(x).name\n    self.repo.load()\n    f(1)\n"
+    text = (
+        "def f(x):\n    # g(1)\n    s = 'g(2)'\n    self.repo.save(x)\n    g(x).name\n    self.repo.load()\n    f(1)\n"
+    )
     found = module(text)
     assert found.calls == {"self.repo.save": 1, "g": 1, "self.repo.load": 1, "f": 1}
     assert found.uses == {"self.repo": {"save": 1, "load": 1}, "self": {"repo": 2}, "()": {"name": 1}}
@@ -267,8 +275,12 @@ def test_a_broken_statement_leaves_the_others_alone() -> None:
 
 
 def test_a_large_class_is_parsed_in_pieces_and_gives_the_same() -> None:
-    body = "".join(f"    # z = {n}\n    @d\n    def m{n}(self, a: int):\n        self.f{n} = a\n        x = self.m0(a)\n\n" for n in range(40))
-    text = f"import a\n\n@d\nclass A(\n    B,\n):  # it\n    '''Doc.'''\n\n    __slots__ = ['q']\n{body}\n# after\n\ny = 1\n"
+    body = "".join(
+        f"    # z = {n}\n    @d\n    def m{n}(self, a: int):\n        self.f{n} = a\n        x = self.m0(a)\n\n"
+        for n in range(40)
+    )
+    head = "import a\n\n@d\nclass A(\n    B,\n):  # it\n    '''Doc.'''\n\n    __slots__ = ['q']\n"
+    text = f"{head}{body}\n# after\n\ny = 1\n"
     assert len(text) > LARGE
     whole = parsed(text)
     assert whole.module == read(text)
