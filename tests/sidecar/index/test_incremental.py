@@ -21,10 +21,11 @@ CUTS = int(os.environ.get("TIERCEL_CUTS", "200" if SOAK else "2"))
 
 FRAGMENTS = [
     "", " ", "\n", "\r\n", "\r", "    ", "\t", "(", ")", "[", "]", "{", "}", ":", ".", ",", "=", "'", '"', '"""',
-    "'''", "\\", "\\\n", "#", "@", "def f(", "def g(a, b=1):\n    ", "class A:\n", "class B(Base):\n    x: int = 1\n", "else:\n",
-    "elif x:\n", "except E as e:\n", "finally:\n", "import os\n", "from . import x\n", "@decorator\n", "async ", "lambda x", "f'{x",
-    "é", "\U0001f600", "\ufeff", "\0", "\f", "\x0b", "\u2028", "return x\n", "if x:\n", "pass\n", "order.", "self.x = 1\n",
-    "# x = 1\n", "type X = int\n", "match x:\n    case [a, *b]:\n        pass\n", "x = (\n", "\ud800",
+    "'''", "\\", "\\\n", "#", "@", "def f(", "def g(a, b=1):\n    ", "class A:\n",
+    "class B(Base):\n    x: int = 1\n", "else:\n", "elif x:\n", "except E as e:\n", "finally:\n", "import os\n",
+    "from . import x\n", "@decorator\n", "async ", "lambda x", "f'{x", "\xe9", "\U0001f600", "\ufeff", "\x00",
+    "\x0c", "\x0b", "\u2028", "return x\n", "if x:\n", "pass\n", "order.", "self.x = 1\n", "# x = 1\n",
+    "type X = int\n", "match x:\n    case [a, *b]:\n        pass\n", "x = (\n", "\ud800",
 ]  # fmt: skip
 
 
