@@ -24,11 +24,12 @@ class OutOfSyncError(Exception):
 
 @dataclass(frozen=True)
 class Edit:
-    """One replacement in code points: `text[start:end]` became `new`."""
+    """One replacement in code points: `[start:end]` of the text before became `new`; `text` is what came of it."""
 
     start: int
     end: int
     new: str
+    text: str
 
 
 @dataclass
@@ -79,21 +80,21 @@ class Document:
     def apply(self, change: TextDocumentContentChangeEvent) -> Edit:
         """Apply one change and return it in code points. Raises OutOfSyncError if its range does not exist."""
         if change.range is None:
-            edit = Edit(0, len(self.text), change.text)
+            start, end = 0, len(self.text)
         else:
-            start, end = self.offset(change.range.start), self.offset(change.range.end)
-            edit = Edit(min(start, end), max(start, end), change.text)
-        self._replace(edit)
+            start, end = sorted((self.offset(change.range.start), self.offset(change.range.end)))
+        edit = Edit(start, end, change.text, self.text[:start] + change.text + self.text[end:])
+        self._take(edit)
         return edit
 
-    def _replace(self, edit: Edit) -> None:
+    def _take(self, edit: Edit) -> None:
         # Only the lines from the one before the edit to the one after it are counted again: CR and LF may have been
         # joined or parted by it.
         starts = self.line_starts
         first = max(0, _line_at(starts, edit.start) - 1)
         last = min(len(starts), _line_at(starts, edit.end) + 2)
         shift = len(edit.new) - (edit.end - edit.start)
-        self.text = self.text[: edit.start] + edit.new + self.text[edit.end :]
+        self.text = edit.text
         stop = starts[last] + shift if last < len(starts) else len(self.text)
         base = starts[first]
         middle = [base + at for at in _line_starts(self.text[base:stop])]

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .context.order import Slots
 from .context.prompt import build
+from .index.workspace import Index
 from .inference.prompt import Prompt
 from .protocol import CompletionStats, State
 from .settings import Settings
@@ -26,12 +28,14 @@ log = logging.getLogger("tiercel.engine")
 
 @dataclass(frozen=True)
 class Request:
-    """A place to complete: the document as it was, the cursor in code points, what the suggest list has selected.
+    """A place to complete: the document as it was, the cursor in code points.
 
-    `selected` is the text that the selected entry would still add at the cursor; the completion begins with it.
+    `path` is what the index knows the document by. `selected` is what the selected entry of the suggest list would
+    still add at the cursor; the completion begins with it.
     """
 
     uri: str
+    path: str
     text: str
     offset: int
     newline: str = "\n"
@@ -68,18 +72,28 @@ class Job:
 
 
 def complete(
-    request: Request, generator: Generator, settings: Settings, cancelled: Callable[[], bool]
+    request: Request,
+    index: Index,
+    slots: Slots,
+    generator: Generator,
+    settings: Settings,
+    cancelled: Callable[[], bool],
 ) -> Iterator[Update]:
     """Yield the completion of `request` as it grows; the last update is `done` unless it was cancelled.
 
+    `slots` are the places of the prompt's parts, kept from one completion to the next.
     Raises what the generator raises when the model cannot be run.
     """
     started = time.perf_counter()
     before, after = request.text[: request.offset], request.text[request.offset :]
-    read = build(before + request.selected, after, settings.completion.prompt_tokens)
+    budget = settings.completion.prompt_tokens
+    read = build(index, request.path, request.text, request.offset, budget, generator.tokens, slots=slots)
+    if not read.prefix:
+        yield Update("", done=True)
+        return
     context_ms = (time.perf_counter() - started) * 1000
+    prompt = Prompt(read.prefix + request.selected, read.suffix)
     shown = None
-    prompt = Prompt(read.prefix, read.suffix)
     for progress in generator.stream(prompt, max_new_tokens=settings.completion.max_new_tokens, cancelled=cancelled):
         text = shape(request.selected + progress.text, before, after, request.newline)
         if progress.done or text != shown:
@@ -103,8 +117,10 @@ class Engine:
     submitted gets exactly one last update (`done`), cancelled ones too.
     """
 
-    def __init__(self, settings: Settings, on_status: Callable[[Status], None]) -> None:
+    def __init__(self, settings: Settings, index: Index, on_status: Callable[[Status], None]) -> None:
         self.settings = settings
+        self._index = index
+        self._slots = Slots()
         self.status = Status("starting")
         self._on_status = on_status
         self._waiting: list[Job] = []
@@ -183,18 +199,20 @@ class Engine:
 
     def _finish(self, job: Job) -> None:
         """Run one job; whatever happens, its last update is sent."""
-        last = Update("", done=True, superseded=job.cancelled.is_set())
+        stopped = Update("", done=True, superseded=True)
+        last = stopped  # unless the generator comes to its end
         try:
             if self._generator is not None:
                 queued_ms = (time.perf_counter() - job.arrived) * 1000
-                for update in complete(job.request, self._generator, self.settings, job.cancelled.is_set):
+                for update in self._complete(job, self._generator):
                     if update.stats is not None:
                         update.stats.queue_ms = queued_ms
                     if job.cancelled.is_set():
-                        last = Update("", done=True, superseded=True)
+                        last = stopped
                         break
-                    last = update
-                    if not update.done:
+                    if update.done:
+                        last = update
+                    else:
                         job.emit(update)
         except Exception as error:  # the thread must outlive any one completion
             log.exception("the completion of %s failed", job.request.uri)
@@ -203,9 +221,10 @@ class Engine:
         else:
             if self.status.state == "error":
                 self._report(Status("ready"))
-        if not last.done:  # the generator stopped because it was cancelled
-            last = Update("", done=True, superseded=True)
         job.emit(last)
+
+    def _complete(self, job: Job, generator: Generator) -> Iterator[Update]:
+        return complete(job.request, self._index, self._slots, generator, self.settings, job.cancelled.is_set)
 
     def _load(self) -> None:
         self._report(Status("loading", "Loading the model", 0))

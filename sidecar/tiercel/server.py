@@ -9,11 +9,13 @@ import queue
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from . import __version__, parent
-from .documents import Document, Documents, OutOfSyncError
+from .documents import Document, Documents, OutOfSyncError, path_of
 from .engine import Engine, Job, Request, Status, Update
+from .indexing import Indexing
 from .protocol import (
     CancelCompletionParams,
     CancelParams,
@@ -64,6 +66,7 @@ class Server:
         self._frames = FrameReader()
         self._documents = Documents()
         self._engine: Engine | None = None
+        self._indexing: Indexing | None = None
         self._jobs: dict[int, Job] = {}
         self._lost: set[tuple[str, int]] = set()
         self.shut_down = False
@@ -81,7 +84,7 @@ class Server:
         on("workspace/didChangeConfiguration", DidChangeConfigurationParams, self._configure)
         on("textDocument/didOpen", DidOpenParams, self._did_open)
         on("textDocument/didChange", DidChangeParams, self._did_change)
-        on("textDocument/didClose", DidCloseParams, lambda p: self._documents.close(p.text_document.uri))
+        on("textDocument/didClose", DidCloseParams, self._did_close)
         on("textDocument/didSave", Any, lambda _: None)
         on("textDocument/inlineCompletion", InlineCompletionParams, self._inline_completion)
         on("textDocument/completion", CompletionParams, self._completion)
@@ -108,8 +111,11 @@ class Server:
         if self._engine is None:
             if params.process_id is not None:
                 parent.watch(params.process_id)
-            self._engine = Engine(params.initialization_options or Settings(), self._from_engine(self._status))
+            settings = params.initialization_options or Settings()
+            self._indexing = Indexing(_roots(params), settings.index, lambda done, total: None)
+            self._engine = Engine(settings, self._indexing.index, self._from_engine(self._status))
             self._engine.start()
+            self._indexing.start()
         return InitializeResult(
             capabilities=ServerCapabilities(
                 text_document_sync=TextDocumentSyncOptions(),
@@ -122,6 +128,8 @@ class Server:
         self.shut_down = True
         if self._engine is not None:
             self._engine.stop()
+        if self._indexing is not None:
+            self._indexing.stop()
 
     def _configure(self, params: DidChangeConfigurationParams) -> None:
         self._running_engine().configure(params.settings)
@@ -155,18 +163,29 @@ class Server:
 
     def _did_open(self, params: DidOpenParams) -> None:
         item = params.text_document
-        self._documents.open(item.uri, item.version, item.text, item.language_id)
+        document = self._documents.open(item.uri, item.version, item.text, item.language_id)
+        if self._indexing is not None:
+            self._indexing.index.open(_index_path(document.uri), document.text)
 
     def _did_change(self, params: DidChangeParams) -> None:
         uri, version = params.text_document.uri, params.text_document.version
         try:
-            self._documents.change(uri, version, params.content_changes)
+            edits = self._documents.change(uri, version, params.content_changes)
         except OutOfSyncError as error:
             # Asked for once per version: an editor that cannot send it again shall not be asked for ever.
             if (uri, version) not in self._lost:
                 self._lost.add((uri, version))
                 log.warning("%s; asking for the whole text", error)
                 self._rpc.notify("tiercel/needText", NeedTextParams(uri))
+            return
+        if self._indexing is not None:
+            for edit in edits:
+                self._indexing.index.edit(_index_path(uri), edit.text, edit.start, edit.end, len(edit.new))
+
+    def _did_close(self, params: DidCloseParams) -> None:
+        self._documents.close(params.text_document.uri)
+        if self._indexing is not None:
+            self._indexing.index.close(_index_path(params.text_document.uri))
 
     # --- completion ---
 
@@ -240,7 +259,7 @@ class Server:
                 added = selected.text[len(typed) :]
         except OutOfSyncError:
             return None
-        return Request(document.uri, document.text, offset, document.newline, added)
+        return Request(document.uri, _index_path(document.uri), document.text, offset, document.newline, added)
 
     def _completion(self, params: CompletionParams) -> CompletionList:
         document = self._documents.get(params.text_document.uri)
@@ -253,6 +272,18 @@ class Server:
         names = candidates(document.text[:offset], document.text[offset:])
         items = [CompletionItem(name, sort_text=f"{rank:04}", insert_text=name) for rank, name in enumerate(names)]
         return CompletionList(is_incomplete=False, items=items)
+
+
+def _roots(params: InitializeParams) -> list[Path]:
+    """Return the folders of the workspace that are on a disk."""
+    uris = [folder.uri for folder in params.workspace_folders or []] or [params.root_uri or ""]
+    return [path for path in map(path_of, uris) if path is not None and path.is_dir()]
+
+
+def _index_path(uri: str) -> str:
+    """Return what the index knows a document by: its path, or its uri if it is not on the disk."""
+    path = path_of(uri)
+    return uri if path is None else str(path)
 
 
 class _ToEditor(logging.Handler):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tiercel.engine import Engine, Job, Request, Status, Update
+from tiercel.index.workspace import Index
 from tiercel.settings import Settings
 
 
@@ -20,11 +21,25 @@ class Progress:
         self.prefill_ms = self.decode_ms = 0.0
 
 
+class FakeTokens:
+    """A token a word."""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def head(self, text: str, tokens: int) -> str:
+        return text
+
+    def tail(self, text: str, tokens: int) -> str:
+        return text
+
+
 class FakeGenerator:
     """Says `a`, `ab`, `abc`, one letter each `step` seconds; stops when it is cancelled, as the real one does."""
 
     def __init__(self, step: float = 0.0) -> None:
         self.step = step
+        self.tokens = FakeTokens()
         self.started: list[str] = []
         self.error: Exception | None = None
 
@@ -44,7 +59,8 @@ class Running:
 
     def __init__(self, step: float = 0.0) -> None:
         self.statuses: list[Status] = []
-        self.engine = Engine(Settings(), self.statuses.append)
+        self.index = Index([])
+        self.engine = Engine(Settings(), self.index, self.statuses.append)
         self.generator = FakeGenerator(step)
         # The model is "loaded": nothing but the generator is faked.
         self.engine._reload = False  # noqa: SLF001
@@ -61,7 +77,8 @@ class Running:
             if update.done:
                 ended.set()
 
-        return self.engine.submit(Request(uri, text, len(text)), emit), updates, ended
+        self.index.open(uri, text)
+        return self.engine.submit(Request(uri, uri, text, len(text)), emit), updates, ended
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from .kv_cache import Session
 from .load import Model
 from .prompt import Progress, Prompt
 from .stop import cut
+from .tokenize import TextTokens
 
 CHUNK = 128  # tokens of a prefill between two looks at `cancelled`
 
@@ -21,14 +22,20 @@ class Generator:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self.tokens = TextTokens(model.tokenizer)
         self._session = Session(model.llama.new_cache(min(model.window, 2048)))
 
     def stream(self, prompt: Prompt, *, max_new_tokens: int, cancelled: Callable[[], bool]) -> Iterator[Progress]:
         """Yield the completion after each token; the last is `done`. Returns early when `cancelled()` says so."""
         session, llama, tokenizer = self._session, self._model.llama, self._model.tokenizer
         started = time.perf_counter()
+        vocabulary = self._model.vocabulary
         room = session.cache.capacity - max_new_tokens
         ids = tokenizer.encode(prompt.prefix, add_special_tokens=False).ids[-room:] or [min(self._model.end_ids)]
+        rest = b""
+        if vocabulary is not None and len(ids) > 1:
+            rest = vocabulary.text(ids.pop())
+        said_again = rest
         reused = session.resync(ids)
         logits = None
         for start in range(reused, len(ids), CHUNK):
@@ -41,11 +48,13 @@ class Generator:
         prefilled = time.perf_counter()
         new: list[int] = []
         while True:
-            token = int(logits.argmax())
+            token = vocabulary.choose(logits[-1], rest) if vocabulary is not None else int(logits[-1].argmax())
+            if vocabulary is not None:
+                rest = vocabulary.left(rest, token)
             ended = token in self._model.end_ids
             if not ended:
                 new.append(token)
-            text, stopped = cut(tokenizer.decode(new).removesuffix("\ufffd"), prompt.prefix)
+            text, stopped = cut(self._text(new, said_again), prompt.prefix)
             done = ended or stopped or len(new) >= max_new_tokens
             now = time.perf_counter()
             yield Progress(
@@ -61,3 +70,12 @@ class Generator:
                 return
             logits = llama.forward([token], session.cache)
             session.appended([token])
+
+    def _text(self, new: list[int], said_again: bytes) -> str:
+        """Return the text of new tokens, without what they say again of the prompt and without half a character."""
+        vocabulary = self._model.vocabulary
+        if vocabulary is None:
+            text: str = self._model.tokenizer.decode(new)
+            return text.rstrip("\ufffd")
+        raw = b"".join(vocabulary.text(token) for token in new)
+        return raw[len(said_again) :].decode("utf-8", "ignore")

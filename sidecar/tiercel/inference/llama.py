@@ -68,8 +68,8 @@ class Llama:
         return KVCache(len(self.layers), self.kv_heads, self.head_dim, capacity)
 
     @torch.inference_mode()
-    def forward(self, ids: list[int], cache: KVCache) -> Tensor:
-        """Append `ids` (T) to the cache and return the logits (V) that follow the last of them."""
+    def forward(self, ids: list[int], cache: KVCache, last: int = 1) -> Tensor:
+        """Append `ids` (T) to the cache and return the logits (last × V) that follow the last of them."""
         start, count = cache.length, len(ids)
         x = self.embedding[torch.tensor(ids)]
         angles = torch.outer(torch.arange(start, start + count).float(), self.inverse_frequencies)
@@ -82,7 +82,7 @@ class Llama:
             gate, up = F.linear(self._rms(x, layer.mlp_norm), layer.gate_up).chunk(2, -1)
             x = x + F.linear(F.silu(gate) * up, layer.down)
         cache.length = start + count
-        return F.linear(self._rms(x[-1], self.norm), self.head)
+        return F.linear(self._rms(x[-last:], self.norm), self.head)
 
     def _rms(self, x: Tensor, weight: Tensor) -> Tensor:
         return F.rms_norm(x, (x.shape[-1],), weight, self.eps)

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from tiercel.settings import ModelSettings
 
 from .default_model import ensure_default_model
+from .heal import Vocabulary
 from .llama import SUPPORTED, Llama
 
 Progress = Callable[[int, str], None]
@@ -28,12 +29,16 @@ class LoadError(Exception):
 
 @dataclass(frozen=True)
 class Model:
-    """A model ready to run: its forward pass, its tokenizer, the ids that end a text and the window in tokens."""
+    """A model ready to run: its forward pass, its tokenizer, the ids that end a text and the window in tokens.
+
+    `vocabulary` is None where the tokenizer is not a byte-level one: prompts are then taken as they are.
+    """
 
     llama: Llama
     tokenizer: Tokenizer
     end_ids: frozenset[int]
     window: int
+    vocabulary: Vocabulary | None
 
 
 def load(settings: ModelSettings, progress: Progress) -> Model:
@@ -49,7 +54,9 @@ def load(settings: ModelSettings, progress: Progress) -> Model:
     progress(30, "Reading the weights")
     llama = Llama(config, _weights(folder))
     progress(100, "The model is loaded")
-    return Model(llama, tokenizer, _special_ids(tokenizer), int(config["max_position_embeddings"]))
+    special = _special_ids(tokenizer)
+    vocabulary = Vocabulary(tokenizer, special) if "ByteLevel" in type(tokenizer.decoder).__name__ else None
+    return Model(llama, tokenizer, special, int(config["max_position_embeddings"]), vocabulary)
 
 
 def default_threads() -> int:
