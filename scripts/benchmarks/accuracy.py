@@ -113,7 +113,6 @@ def _rows(model: Model, budget: int, window: int) -> dict[str, Prompt]:
     rows["stage 1"] = staged("cursor_last", False)
     for strategy in ("cursor_last", "source", "cursor_first"):
         rows[f"stage 1+2, {strategy}"] = staged(strategy, True)
-    rows["stage 1, filled"] = staged("cursor_last", False, True)
     rows["stage 1+2, filled"] = staged("cursor_last", True, True)
     return rows
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from tiercel.index.definitions import Definition
 from tiercel.index.resolve import annotated_type, resolve_attribute, resolve_in
 from tiercel.index.source import split_lines
-from tiercel.index.symbols import Class, Field, Function, Parameter, Variable
+from tiercel.index.symbols import Class, Field, Function, Import, Parameter, Variable
 from tiercel.index.symbols import Scope as Symbol
 from tiercel.index.workspace import Index
 
 from .parts import LeftOut, Part, Scope, Wanted
-from .render import class_forms, function_forms, variable_forms
+from .render import class_forms, function_forms, overload_forms, variable_forms
 from .types import is_value, type_of
 
 _CHAIN = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*(?:\.|\()?")
@@ -25,6 +25,7 @@ _TEXT = re.compile(r"#[^\n]*|(?<![fF])(?<!\w)[rbuRBU]{0,2}(?:'[^'\n]*'|\"[^\"\n]
 
 _HALF_TYPED = re.compile(r"(?<![\w.])[^\W\d]\w+$")
 
+MOST_DEFINITIONS = 4  # of one name; overloads are many, and so are conditional definitions
 WEIGHT_AT_CURSOR = 3.0  # the line at the cursor counts three times
 WEIGHT_OF_RECEIVER = 12.0  # what stands before the dot at the cursor goes deepest
 WORTH_OF_LIBRARY = 0.4  # the model has read the libraries; the workspace it has not
@@ -40,6 +41,7 @@ class _Found:
     worth: float = 0.0
     why: str = ""
     used: set[str] = field(default_factory=set)
+    overloads: list[Function] = field(default_factory=list)
 
 
 def find_dependencies(
@@ -50,6 +52,9 @@ def find_dependencies(
     for dotted, weight, receiver in names_used(scope, line):
         _follow(index, scope.path, dotted, weight, receiver, chain, line, found)
     _half_typed(index, scope, found)
+    for depth, around in enumerate(chain):
+        if isinstance(around, Class):
+            _note(found, Definition(scope.path, around, tuple(chain[:depth])), 1.0, "the class of the method", "")
     second = _second_order(index, found)
     wanted: list[Wanted] = []
     left_out: list[LeftOut] = []
@@ -106,7 +111,7 @@ def _follow(
 ) -> None:
     """Walk along a dotted name; note every class and function on the way and the members used of it."""
     head, *rest = dotted.split(".")
-    here = list(resolve_in(index, path, head, chain, line))[:3]
+    here = list(resolve_in(index, path, head, chain, line))[:MOST_DEFINITIONS]
     for step in range(len(rest) + 1):
         name = rest[step] if step < len(rest) else ""
         owners: list[Definition] = []
@@ -125,7 +130,7 @@ def _follow(
                 owners.append(one)
         if not name:
             return
-        here = [inner for owner in owners for inner in resolve_attribute(index, owner, name)][:3]
+        here = [inner for owner in owners for inner in resolve_attribute(index, owner, name)][:MOST_DEFINITIONS]
 
 
 def _half_typed(index: Index, scope: Scope, found: dict[tuple[str, str], _Found]) -> None:
@@ -146,6 +151,10 @@ def _note(found: dict[tuple[str, str], _Found], one: Definition, weight: float, 
     if isinstance(one.symbol, Variable) and one.outer:
         return  # a local name: its assignment stands in the scope
     known = found.setdefault((one.path, one.qualified), _Found(one, why=why))
+    if isinstance(one.symbol, Function) and any(d.rpartition(".")[2] == "overload" for d in one.symbol.decorators):
+        if one.symbol not in known.overloads:
+            known.overloads.append(one.symbol)
+        weight /= 2
     known.worth += weight
     if member:
         known.used.add(member)
@@ -179,8 +188,10 @@ def _in_workspace(index: Index, path: str) -> bool:
 
 def _not_told(index: Index, one: Definition, scope: Scope, last: int) -> str:
     """Return why a definition is not told, "" if it may be."""
+    if isinstance(one.symbol, Import):
+        return "what it imports was not found"
     if not isinstance(one.symbol, (Function, Class, Variable)):
-        return "a module" if not isinstance(one.symbol, Field) else "a field"
+        return "a module: what is used of it is told"
     if one.path == scope.path and scope.first <= one.line <= last:
         return "it stands in the scope itself"
     if index.ignore.is_private(one.path) and _in_workspace(index, one.path):
@@ -192,6 +203,8 @@ def _not_told(index: Index, one: Definition, scope: Scope, last: int) -> str:
 
 def _forms(index: Index, one: _Found) -> list[str]:
     symbol = one.definition.symbol
+    if one.overloads:
+        return overload_forms(one.overloads)
     if isinstance(symbol, Function):
         return function_forms(symbol)
     if isinstance(symbol, Class):

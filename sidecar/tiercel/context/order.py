@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 from .parts import Key, Part, Scope, Tokens
@@ -55,15 +56,23 @@ class Slots:
         return [by_key[key] for key in self._keys if key in by_key]
 
 
-def lay_out(strategy: Strategy, scope: Scope, parts: Sequence[Part], names: str, above: str, tokens: Tokens) -> str:
+def lay_out(
+    strategy: Strategy,
+    scope: Scope,
+    parts: Sequence[Part],
+    names: str,
+    above: str,
+    tokens: Tokens,
+    roots: Sequence[Path] = (),
+) -> str:
     """Return the prompt, ending at the cursor (with `cursor_first`, at the end of what follows the moved window).
 
     `names` says what the names are instances of, `above` are the lines above the scope.
     """
     if strategy == "source":
         parts = sorted(parts, key=lambda part: (part.path == scope.path, part.path, part.line))
-    dependencies = grouped(parts, scope.path)
-    head = scope.imports + above + scope.header
+    dependencies = grouped(parts, scope.path, roots)
+    head = scope.imports + above + scope.header + scope.fields
     if strategy == "source":
         return dependencies + head + names + scope.before
     if strategy == "cursor_first":
@@ -74,13 +83,13 @@ def lay_out(strategy: Strategy, scope: Scope, parts: Sequence[Part], names: str,
     return dependencies + head + names + scope.before
 
 
-def grouped(parts: Sequence[Part], path: str) -> str:
+def grouped(parts: Sequence[Part], path: str, roots: Sequence[Path]) -> str:
     """Return the parts' texts, a comment with the file's name before each run of another file's parts."""
     out: list[str] = []
     last = path
     for part in parts:
         if part.path != last:
-            out.append(f"# {_short(part.path)}\n")
+            out.append(f"# {_short(part.path, roots)}\n")
             last = part.path
         out.append(part.text)
     if out:
@@ -88,6 +97,9 @@ def grouped(parts: Sequence[Part], path: str) -> str:
     return "".join(out)
 
 
-def _short(path: str) -> str:
-    """Return a file's last two names: enough to know it by, the same on every machine."""
+def _short(path: str, roots: Sequence[Path]) -> str:
+    """Return a file's name in the workspace, or its last two names: the same on every machine."""
+    for root in roots:
+        if Path(path).is_relative_to(root):
+            return Path(path).relative_to(root).as_posix()
     return "/".join(path.replace("\\", "/").split("/")[-2:])

@@ -66,6 +66,7 @@ class Scope(msgspec.Struct, frozen=True):
     """Stage 1: the code around the cursor. `before` ends at the cursor, `after` begins there. LF only.
 
     `first` is the line at which `before` starts, `name` the enclosing function's or class's, "" at the module's top.
+    `header` is the class line of a method and `fields` its fields, `header_line` the line that it stands on.
     """
 
     before: str
@@ -75,4 +76,6 @@ class Scope(msgspec.Struct, frozen=True):
     name: str = ""
     imports: str = ""
     header: str = ""
+    fields: str = ""
+    header_line: int = -1
     fallback: str = ""

@@ -9,7 +9,7 @@ from tiercel.index.workspace import Index
 from .dependencies import find_dependencies
 from .fit import fit
 from .order import Slots, Strategy, lay_out
-from .parts import LeftOut, Part, Scope, Tokens
+from .parts import LeftOut, Part, Scope, Tokens, Wanted
 from .scope import find_scope
 from .types import name_prefix
 
@@ -56,38 +56,55 @@ def build(
     line = before.count("\n")
     column = len(before) - (before.rfind("\n") + 1)
     scope = cut_scope(find_scope(index, path, whole, line, column), budget, tokens)
-    used = tokens.count(scope.imports + scope.header + scope.before)
-    parts: list[Part] = []
-    left_out: list[LeftOut] = []
+    lines = whole.split("\n")[: scope.first]
     names = ""
+    wanted: list[Wanted] = []
+    left_out: list[LeftOut] = []
     if dependencies and not scope.fallback:
         chain = index.scopes_at(path, line, column)
-        names = name_prefix(index, path, chain, line)
+        names = _indented(name_prefix(index, path, chain, line), scope.before)
         wanted, left_out = find_dependencies(index, scope, chain, line, whole)
-        parts, too_much = fit(wanted, max(0, budget - used - tokens.count(names)), tokens)
-        left_out += too_much
+        scope = msgspec.structs.replace(scope, fields="")  # the class is among the dependencies
+    room = budget - tokens.count(scope.imports + scope.header + scope.fields + scope.before) - tokens.count(names)
+    parts, too_much = fit(wanted, max(0, room), tokens)
     slots = slots or Slots()
     slots.enter(scope)
     parts = slots.arrange(parts)
-    above = ""
-    if fill:
-        room = budget - used - tokens.count(names) - sum(part.tokens for part in parts)
-        above = slots.above(whole.split("\n")[: scope.first], max(0, room), tokens)
-    prefix = lay_out(strategy, scope, parts, names, above, tokens)
+    above = slots.above(lines, max(0, room - sum(part.tokens for part in parts)), tokens) if fill else ""
+    scope, parts = without_what_stands_above(scope, parts, len(lines) - above.count("\n"))
+    prefix = lay_out(strategy, scope, parts, names, above, tokens, index.roots)
     account = [*parts, *own_parts(scope, names, above, tokens)]
-    return Prompt(prefix, scope.after, strategy, tuple(account), tuple(left_out), scope.fallback)
+    return Prompt(prefix, scope.after, strategy, tuple(account), (*left_out, *too_much), scope.fallback)
+
+
+def without_what_stands_above(scope: Scope, parts: list[Part], first: int) -> tuple[Scope, list[Part]]:
+    """Drop what the lines from `first` to the scope show: imports, the class's header, the file's own symbols."""
+    if first == 0 < scope.first:
+        scope = msgspec.structs.replace(scope, imports="")
+    if first <= scope.header_line < scope.first:
+        scope = msgspec.structs.replace(scope, header="", fields="")
+    return scope, [part for part in parts if part.path != scope.path or not first <= part.line < scope.first]
+
+
+def _indented(names: str, before: str) -> str:
+    indent = before[: len(before) - len(before.lstrip(" \t"))]
+    return indent + names if names else ""
 
 
 def _lf(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+SHARE_OF_SCOPE = 0.7
+"""How much of the budget a long scope may take: the rest is for what it uses, the receiver at the cursor above all."""
+
+
 def cut_scope(scope: Scope, budget: int, tokens: Tokens) -> Scope:
-    """Shorten a scope that alone is over the budget: what is next to the cursor stays, whole lines go at the top."""
-    room = budget - tokens.count(scope.imports + scope.header)
+    """Shorten a scope that is over its share: what is next to the cursor stays, whole lines go below its first line."""
+    room = int(budget * SHARE_OF_SCOPE)
     if tokens.count(scope.before) <= room:
         return scope
-    kept = tokens.tail(scope.before, max(room, budget // 2))
+    kept = tokens.tail(scope.before, room)
     at = kept.find("\n") + 1
     if at and at < len(kept):
         kept = kept[at:]
@@ -103,7 +120,7 @@ def own_parts(scope: Scope, names: str, above: str, tokens: Tokens) -> list[Part
     for kind, text, why in (
         ("imports", scope.imports, "imports of the names that are used"),
         ("lines", above, "the lines above, as the budget allows"),
-        ("class", scope.header, "the class of the method"),
+        ("class", scope.header + scope.fields, "the class of the method"),
         ("types", names, "what the names are instances of"),
         ("lines" if scope.fallback else "scope", scope.before, scope.fallback or "the code at the cursor"),
     ):

@@ -5,7 +5,7 @@ Each is offered in several forms, the fullest first, so that what does not fit c
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -23,6 +23,11 @@ def function_forms(function: Function) -> list[str]:
         forms.append(f"{head}:\n{INDENT}{_docstring(function.doc)}\n")
     forms += [f"{head}: ...\n", f"{_decorated(_without_defaults(function))}: ...\n"]
     return list(dict.fromkeys(forms))
+
+
+def overload_forms(overloads: Sequence[Function]) -> list[str]:
+    """Return the signatures of a function's overloads."""
+    return ["".join(f"{one.signature()}: ...\n" for one in overloads)]
 
 
 def class_forms(owner: Class, used: Collection[str], *, only_used: bool = False) -> list[str]:
@@ -59,7 +64,7 @@ def fields_of(owner: Class, used: Collection[str] = (), *, only: bool = False) -
     lines: dict[str, str] = {}
     for field in owner.fields:
         if field.name not in lines and (field.name in used if only else _is_shown(field.name, used)):
-            lines[field.name] = _field(field)
+            lines[field.name] = _field(field, owner)
     for method in owner.methods():
         if (
             _is_property(method)
@@ -87,8 +92,13 @@ def _is_property(method: Function) -> bool:
     return any(d.rpartition(".")[2] in ("property", "cached_property") for d in method.decorators)
 
 
-def _field(field: Field) -> str:
+def _field(field: Field, owner: Class) -> str:
     annotation = f": {field.annotation}" if field.annotation else ""
+    if field.method and not annotation:
+        given = next((method for method in owner.methods() if method.name == field.method), None)
+        for parameter in given.parameters if given is not None else ():
+            if parameter.name == field.value and parameter.annotation:
+                return f"{field.name}: {parameter.annotation}"
     if not field.value or field.path or len(field.value) > LONGEST_VALUE or field.kind not in ("assign", "annotation"):
         return f"{field.name}{annotation or ' = ...'}"
     return f"{field.name}{annotation} = {field.value}"

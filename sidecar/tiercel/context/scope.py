@@ -33,6 +33,7 @@ def find_scope(index: Index, path: str, text: str, line: int, column: int) -> Sc
     after = "\n".join([lines[line][column:], *lines[line + 1 : last + 1]])
     owner = next((one for one in reversed(chain) if isinstance(one, Class)), None) if function is not None else None
     used = set(_NAME.findall(before + after))
+    header, fields = _header(owner, lines) if owner is not None and owner.start < first else ("", "")
     return Scope(
         before=before,
         after=after,
@@ -40,7 +41,9 @@ def find_scope(index: Index, path: str, text: str, line: int, column: int) -> Sc
         first=first,
         name=".".join(one.name for one in chain),
         imports=_imports(index, path, used, first),
-        header=_header(owner, lines) if owner is not None and owner.start < first else "",
+        header=header,
+        fields=fields,
+        header_line=owner.line if owner is not None else -1,
         fallback=fallback,
     )
 
@@ -87,10 +90,9 @@ def _imports(index: Index, path: str, used: set[str], first: int) -> str:
     return "".join(f"{origin}{', '.join(names)}\n" for (origin, _), names in lines.items())
 
 
-def _header(owner: Class, lines: list[str]) -> str:
+def _header(owner: Class, lines: list[str]) -> tuple[str, str]:
     """Return a class's header and its fields, at the indentation that they have in the file."""
     indent = lines[owner.line][: owner.column] if owner.line < len(lines) else ""
     body = lines[owner.body] if owner.body < len(lines) else ""
     inner = body[: len(body) - len(body.lstrip())] or indent + "    "
-    text = f"{indent}{owner.signature()}:\n"
-    return text + "".join(f"{inner}{field}\n" for field in fields_of(owner))
+    return f"{indent}{owner.signature()}:\n", "".join(f"{inner}{field}\n" for field in fields_of(owner))

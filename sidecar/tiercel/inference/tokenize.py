@@ -27,4 +27,6 @@ class TextTokens:
     def tail(self, text: str, tokens: int) -> str:
         """Return the end of a text that has about so many tokens, whole characters."""
         offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        if tokens <= 0:
+            return ""
         return text if len(offsets) <= tokens else text[offsets[len(offsets) - tokens][0] :]
