@@ -86,6 +86,8 @@ def fill(
     report.cancelled = cancelled is not None and cancelled.is_set()
     report.files = report.kept + report.read
     report.seconds = time.perf_counter() - begin
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(report.fallbacks.items())) or "none"
+    log.info("indexed %d files in %.1f s; did not parse as they are: %s", report.files, report.seconds, kinds)
     return report
 
 
@@ -167,6 +169,8 @@ def _take(index: Index, store: Store | None, report: Report, results: Sequence[I
             report.symbols += file.count
             report.fallbacks.update(file.fallbacks)
             index.put(file.path, file.symbols, file.names)
+            if "newer" in file.fallbacks:
+                index.tell_of_newer_syntax(file.path)
     left_out = [result for result in results if isinstance(result, str)]
     report.left_out += len(left_out)
     for path in left_out:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from .parse import read
-from .symbols import Class, Function, Module
+from .symbols import NEWER, Class, Function, Module
 
 log = logging.getLogger("tiercel.index")
 
@@ -26,7 +26,7 @@ class Indexed(msgspec.Struct, frozen=True, gc=False):
     """A file as the index keeps it. `symbols` is a packed Module, or None where the file's hash is the known one.
 
     `names` are what it defines at its top, `counts` its functions, classes and other symbols, `fallbacks` how often it
-    fell back, by kind.
+    fell back, by kind; "newer" among them counts those that only a newer Python would not need.
     """
 
     path: str
@@ -91,6 +91,9 @@ def indexed(path: str, limit: int, known: bytes = b"") -> Indexed | None:
         return Indexed(path, status.st_mtime_ns, status.st_size, digest)
     module = read(decode(data))
     kinds: Counter[str] = Counter(fallback.kind for fallback in module.fallbacks)
+    newer = sum(fallback.reason.startswith(NEWER) for fallback in module.fallbacks)
+    if newer:
+        kinds["newer"] = newer
     return Indexed(
         path,
         status.st_mtime_ns,

@@ -15,7 +15,7 @@ import warnings
 from dataclasses import dataclass, field
 
 from .source import Source
-from .symbols import PLACEHOLDER, Fallback
+from .symbols import NEWER, PLACEHOLDER, Fallback
 
 ROUNDS = 30
 """How often a text is changed and parsed again, at most."""
@@ -80,7 +80,7 @@ def mend(text: str, error: SyntaxError) -> Mended | None:
         if not changed and not _leave_out(lines, line, reason):
             return None
         if _NEW_SYNTAX.match(source.lines[line] if line < len(source.lines) else ""):
-            reason = f"syntax newer than Python {sys.version_info.major}.{sys.version_info.minor}: {reason}"
+            reason = f"{NEWER} {sys.version_info.major}.{sys.version_info.minor}: {reason}"
         fallbacks.append(Fallback("mended" if changed else "partial", line, reason))
         mended = "\n".join(lines) + "\n"
         try:

@@ -23,7 +23,7 @@ from .lines import scan
 from .mend import mend, parse_text
 from .shift import joined, joined_class, shifted
 from .source import LINE_END, Source
-from .split import members, resplit, starts
+from .split import Members, members, resplit, resplit_members, starts
 from .symbols import Class, Fallback, Module
 
 LARGE = 1500
@@ -33,21 +33,23 @@ _WRAPPER = "class _:\n"
 
 
 class Piece:
-    """A text that is parsed by itself: its statements (none if only lines are known) and symbols.
+    """A text that is parsed by itself, and its symbols. Lines count from the text's start.
 
-    Lines count from the text's start. `hidden`: the lines before it that were put there to make it parse; the tree
-    counts them, the symbols do not.
+    `wrapper` is the line put before it to make it parse, with its line end; the tree counts it, the symbols do not.
+    The tree is made again when it is asked for: thousands of nodes of each open file would slow every collection.
     """
 
-    __slots__ = ("_moved", "hidden", "lines", "source", "statements", "symbols", "text")
+    __slots__ = ("_moved", "_tree", "has_code", "lines", "symbols", "text", "wrapper")
 
     def __init__(self, text: str, wrapper: str = "") -> None:
         self.text = text
+        self.wrapper = wrapper
         self.lines = len(LINE_END.findall(text))
-        self.hidden = 1 if wrapper else 0
-        self.statements, self.source, symbols = _parse_chunk(wrapper + text)
-        self.symbols = shifted(symbols, -self.hidden)
+        statements, _, symbols = _parse_piece(wrapper + text)
+        self.has_code = bool(statements)
+        self.symbols = shifted(symbols, -1) if wrapper else symbols
         self._moved: tuple[int, Module] = (0, self.symbols)
+        self._tree: tuple[list[ast.stmt], Source] | None = None
 
     def symbols_at(self, line: int) -> Module:
         """Return the symbols as they are when the text starts at that line of something larger."""
@@ -55,19 +57,28 @@ class Piece:
             self._moved = (line, shifted(self.symbols, line))
         return self._moved[1]
 
+    def tree(self) -> tuple[list[ast.stmt], Source]:
+        """Return its statements, none if only lines are known, and the text that they are the tree of."""
+        if self._tree is None:
+            statements, source, _ = _parse_piece(self.wrapper + self.text)
+            self._tree = (statements, source)
+        return self._tree
+
 
 class Chunk:
     """One chunk: its text, the pieces that it is parsed in, its symbols. Lines count from its start.
 
     A large class is parsed in pieces, its header with the first statement of its body and then each further statement;
-    any other chunk is one piece. `known` are pieces by their text that need not be parsed again.
+    any other chunk is one piece. `known` are pieces by their text that need not be parsed again, `split` where the
+    class's members start, if that is known already.
     """
 
-    __slots__ = ("_moved", "first_lines", "lines", "pieces", "symbols", "text")
+    __slots__ = ("_moved", "first_lines", "lines", "members", "pieces", "symbols", "text")
 
-    def __init__(self, text: str, known: Mapping[str, Piece] | None = None) -> None:
+    def __init__(self, text: str, known: Mapping[str, Piece] | None = None, split: Members | None = None) -> None:
         self.text = text
-        self.pieces, self.symbols = _pieces(text, known or {})
+        self.members = split or (members(text) if len(text) > LARGE else None)
+        self.pieces, self.symbols = _pieces(text, self.members, known or {})
         self.first_lines = [0]
         for piece in self.pieces[:-1]:
             self.first_lines.append(self.first_lines[-1] + piece.lines)
@@ -100,7 +111,7 @@ class ParsedModule:
     def module(self) -> Module:
         """The symbols of the whole text."""
         parts = [chunk.symbols_at(line) for chunk, line in zip(self.chunks, self.first_lines, strict=True)]
-        doc = next((chunk.symbols.doc for chunk in self.chunks if chunk.pieces[0].statements), "")
+        doc = next((chunk.symbols.doc for chunk in self.chunks if chunk.pieces[0].has_code), "")
         return joined(parts, doc)
 
     def chunk_at(self, line: int) -> tuple[Chunk, int]:
@@ -118,10 +129,10 @@ class ParsedModule:
         chunk, first = self.chunk_at(line)
         index = max(0, bisect_right(chunk.first_lines, line - first) - 1)
         piece = chunk.pieces[index]
-        statements = piece.statements
-        if piece.hidden and statements and isinstance(statements[0], ast.ClassDef):
+        statements, source = piece.tree()
+        if piece.wrapper and statements and isinstance(statements[0], ast.ClassDef):
             statements = statements[0].body
-        return statements, piece.source, first + chunk.first_lines[index] - piece.hidden
+        return statements, source, first + chunk.first_lines[index] - bool(piece.wrapper)
 
 
 def parsed(text: str) -> ParsedModule:
@@ -140,14 +151,39 @@ def edited(previous: ParsedModule, text: str, start: int, end: int, new_length: 
     text = _without_bom(text)
     shift = new_length - (end - start)
     old = previous.offsets
+    inside = _edited_inside(previous, text, start, end, new_length)
+    if inside is not None:
+        at, chunk = inside
+        chunks = [*previous.chunks[:at], chunk, *previous.chunks[at + 1 :]]
+        return ParsedModule(text, old[: at + 1] + [offset + shift for offset in old[at + 1 :]], chunks)
     first, middle, last = resplit(text, old, start, end, new_length)
     stop = old[last] + shift if last < len(old) else len(text)
     known = {chunk.text: chunk for chunk in previous.chunks[first:last]}
-    pieces = {piece.text: piece for chunk in previous.chunks[first:last] for piece in chunk.pieces if piece.hidden}
+    pieces = {piece.text: piece for chunk in previous.chunks[first:last] for piece in chunk.pieces if piece.wrapper}
     texts = [text[begin:until] for begin, until in pairwise([*middle, stop])]
     chunks = [known.get(part) or Chunk(part, pieces) for part in texts]
     offsets = old[:first] + middle + [at + shift for at in old[last:]]
     return ParsedModule(text, offsets, previous.chunks[:first] + chunks + previous.chunks[last:])
+
+
+def _edited_inside(
+    previous: ParsedModule, text: str, start: int, end: int, new_length: int
+) -> tuple[int, Chunk] | None:
+    """Return the number of the chunk whose class the edit stays inside of, and its new chunk; None for other edits."""
+    at = bisect_right(previous.offsets, start) - 1
+    chunk = previous.chunks[at]
+    base = previous.offsets[at]
+    if chunk.members is None or len(chunk.pieces) == 1 or end >= base + len(chunk.text):
+        return None
+    split = resplit_members(text, base, chunk.members, start, end, new_length)
+    if split is None:
+        return None
+    new = text[base : base + len(chunk.text) + new_length - (end - start)]
+    return (
+        (at, Chunk(new, {piece.text: piece for piece in chunk.pieces if piece.wrapper}, split))
+        if len(new) > LARGE
+        else None
+    )
 
 
 def read(text: str, version: tuple[int, int] | None = None) -> Module:
@@ -167,13 +203,12 @@ def _without_bom(text: str) -> str:
     return "\f" + text[1:] if text.startswith(_BOM) else text  # a form feed: as wide, and no indentation
 
 
-def _pieces(text: str, known: Mapping[str, Piece]) -> tuple[list[Piece], Module]:
+def _pieces(text: str, split: Members | None, known: Mapping[str, Piece]) -> tuple[list[Piece], Module]:
     """Parse a chunk, a large class in pieces; returns them and the symbols of the whole."""
-    bounds = members(text) if len(text) > LARGE else []
-    if bounds:
-        header = Piece(text[: bounds[0]])
+    if split is not None:
+        header = Piece(text[: split.offsets[0]])
         if len(header.symbols.scopes) == 1 and isinstance(header.symbols.scopes[0], Class):
-            texts = [text[begin:end] for begin, end in pairwise([*bounds, len(text)])]
+            texts = [text[begin:end] for begin, end in pairwise([*split.offsets, len(text)])]
             inner = [known.get(part) or Piece(part, _WRAPPER) for part in texts]
             parts, line = [header.symbols], header.lines
             for piece in inner:
@@ -184,7 +219,7 @@ def _pieces(text: str, known: Mapping[str, Piece]) -> tuple[list[Piece], Module]
     return [piece], piece.symbols
 
 
-def _parse_chunk(text: str) -> tuple[list[ast.stmt], Source, Module]:
+def _parse_piece(text: str) -> tuple[list[ast.stmt], Source, Module]:
     try:
         statements, source = parse_text(text), Source(text)
     except SyntaxError as error:

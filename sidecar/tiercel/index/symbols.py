@@ -189,6 +189,10 @@ class Fallback(msgspec.Struct, frozen=True, array_like=True, gc=False):
     reason: str
 
 
+NEWER = "syntax newer than Python"
+"""How the reason of a fallback begins that only a newer Python would not need."""
+
+
 class Module(msgspec.Struct, frozen=True, array_like=True):
     """All that is known of one module. `exports` is None without a literal `__all__`.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ from .ignore import Ignore
 from .parse import ParsedModule, edited, parsed, read
 from .scope import enclosing, line_indent
 from .source import split_lines
-from .symbols import Module, Scope
+from .symbols import NEWER, Fallback, Module, Scope
 from .uses import Uses
 
 log = logging.getLogger("tiercel.index")
@@ -49,6 +50,7 @@ class Index:
         self._defined: dict[str, set[str]] = {}  # and where a name is defined
         self._ready: OrderedDict[str, Module | None] = OrderedDict()
         self._lock = threading.RLock()
+        self._told_of_newer = False
 
     # Open documents.
 
@@ -76,6 +78,27 @@ class Index:
     def _set_open(self, path: str, module: ParsedModule) -> None:
         with self._lock:
             self._open[path] = module
+        for chunk, first in zip(module.chunks, module.first_lines, strict=True):
+            for fallback in chunk.symbols.fallbacks:
+                log.debug("%s:%d: %s: %s", path, first + fallback.line + 1, fallback.kind, fallback.reason)
+                if fallback.reason.startswith(NEWER):
+                    self.tell_of_newer_syntax(path, first + fallback.line + 1)
+
+    def tell_of_newer_syntax(self, path: str, line: int | None = None) -> None:
+        """Say, once, that the workspace has syntax that this Python does not know."""
+        if not self._told_of_newer:
+            self._told_of_newer = True
+            log.warning(
+                "%s has syntax that Python %d.%d does not know: such statements are understood in part. Let Tiercel "
+                "run on a newer Python to know all of them.",
+                path if line is None else f"{path}:{line}",
+                *sys.version_info[:2],
+            )
+
+    def fallbacks(self) -> dict[str, tuple[Fallback, ...]]:
+        """Return what did not parse as it is in the open documents, by path."""
+        modules = {path: module.module for path, module in list(self._open.items())}
+        return {path: module.fallbacks for path, module in modules.items() if module.fallbacks}
 
     def is_open(self, path: str) -> bool:
         """Tell whether a path is an open document."""

@@ -43,7 +43,19 @@ def real_texts() -> list[str]:
     return [(LIBRARY / name).read_text(encoding="utf-8") for name in names]
 
 
-TEXTS = real_texts()
+def large_class() -> str:
+    """A class that is parsed in pieces, between other statements."""
+    body = "".join(
+        f"    # x{n} = ({n})\n    @decorated(\n        {n},\n    )\n    def m{n}(self, a: int = {n}) -> str:\n"
+        f'        """Doc {n}.\n        """\n        self.f{n} = a[{n}]\n        if a:\n            return b(a)\n\n'
+        f"    c{n} = [{n},\n  1]\n"
+        for n in range(12)
+    )
+    head = 'import a\n\n@d\nclass Large(A, metaclass=B):\n    """Doc."""\n\n'
+    return f"{head}{body}\n# after\nx = 1\n\ndef f(): pass\n"
+
+
+TEXTS = [*real_texts(), *[large_class()] * 3]
 
 
 @st.composite

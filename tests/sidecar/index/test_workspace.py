@@ -7,6 +7,7 @@ import logging
 import os
 import random
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -395,6 +396,19 @@ def test_a_watched_workspace_follows_the_disk(tmp_path: Path) -> None:
         assert state(index) == state(fresh)
     finally:
         watcher.stop()
+
+
+def test_newer_syntax_is_told_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(tmp_path, {f"m{n}.py": "match = match x y\n    type T[X] = list[X]\n" for n in range(3)})
+    newer = "def f[T](x: T) -> T: return x\n" if sys.version_info < (3, 12) else "x = 1\nlazy import a\n"
+    index = Index([tmp_path])
+    with caplog.at_level(logging.DEBUG, logger="tiercel.index"):
+        index.open(str(tmp_path / "a.py"), newer)
+        index.open(str(tmp_path / "b.py"), newer)
+    told = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(told) == (1 if sys.version_info < (3, 12) else 0)
+    assert any(f"{tmp_path / 'b.py'}:" in record.getMessage() for record in caplog.records)
+    assert list(index.fallbacks()) == [str(tmp_path / "a.py"), str(tmp_path / "b.py")]
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
