@@ -82,9 +82,11 @@ class Ignore:
 
     def is_private(self, path: str) -> bool:
         """Tell whether a file's text must never leave it: git ignores it, or its name is that of keys and secrets."""
-        return self._secret.match_file(os.path.basename(path)) or (
-            self._root_of(path) is not None and self.is_ignored(path)
-        )
+        return self.is_secret(path) or (self._root_of(path) is not None and self.is_ignored(path))
+
+    def is_secret(self, path: str) -> bool:
+        """Tell whether a file has a name that is usual for keys and secrets."""
+        return self._secret.match_file(os.path.basename(path))
 
     def forget(self, paths: Iterable[str]) -> None:
         """Read the .gitignore files among these paths, and those below them, again when they are next needed."""

@@ -48,7 +48,7 @@ class Index:
         self._packed: dict[str, bytes] = {}  # files of the workspace
         self._names: dict[str, tuple[str, ...]] = {}  # what they define at their top
         self._defined: dict[str, set[str]] = {}  # and where a name is defined
-        self._ready: OrderedDict[str, Module | None] = OrderedDict()
+        self._ready: OrderedDict[str, Module] = OrderedDict()
         self._lock = threading.RLock()
         self._told_of_newer = False
 
@@ -195,10 +195,11 @@ class Index:
         module = unpack(path, packed) if packed is not None else None
         if module is None:
             module = self._read_library(path)
-        with self._lock:
-            self._ready[path] = module
-            if len(self._ready) > _DECODED:
-                self._ready.popitem(last=False)
+        if module is not None:
+            with self._lock:
+                self._ready[path] = module
+                if len(self._ready) > _DECODED:
+                    self._ready.popitem(last=False)
         return module
 
     def _read_library(self, path: str) -> Module | None:
@@ -215,6 +216,17 @@ class Index:
         """Return the bytes that the workspace's files take, packed."""
         with self._lock:
             return sum(map(len, self._packed.values()))
+
+    def is_private(self, path: str) -> bool:
+        """Tell whether a file's text must never leave it: git ignores it, or its name is that of keys and secrets.
+
+        Modules of the environment are not private, though it may lie in a folder of the workspace that git ignores.
+        """
+        for folder in self.finder.environment_folders():
+            inside = path.startswith(folder.rstrip(os.sep) + os.sep)
+            if inside and self.ignore.is_ignored(folder, is_folder=True):
+                return self.ignore.is_secret(path)
+        return self.ignore.is_private(path)
 
     def find(self, name: str, importer: str = "") -> Found | None:
         """Return the module of a dotted name as a file would import it."""

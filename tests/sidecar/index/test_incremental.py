@@ -89,6 +89,33 @@ def test_after_any_edits_the_index_is_the_one_from_scratch(case: tuple[str, list
         check(module)
 
 
+INSERTED = [
+    "y = 1\n",
+    "  z\n",
+    "    w = 2\n",
+    "else:\n",
+    "    else: pass\n",
+    ")\n",
+    "    (\n",
+    '"""\n',
+    "@d\n",
+    "    @d\n",
+    "\f\n",
+    "#\n",
+]
+
+
+@pytest.mark.parametrize("inserted", INSERTED)
+def test_a_line_put_anywhere_into_a_large_class(inserted: str) -> None:
+    text = large_class()
+    module = parsed(text)
+    for at in [0, *[end + 1 for end, character in enumerate(text) if character == "\n"]][::3]:
+        changed = text[:at] + inserted + text[at:]
+        more = edited(module, changed, at, at, len(inserted))
+        check(more)
+        assert edited(more, text, at, at + len(inserted), 0).module == module.module
+
+
 @given(st.text(max_size=300) | st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join))
 @settings(max_examples=EXAMPLES * 3, deadline=None)
 def test_no_text_raises_and_the_quick_way_gives_the_same(text: str) -> None:

@@ -285,6 +285,9 @@ def test_editable_installs_and_pth_files_are_read_and_not_run(tmp_path: Path) ->
         assert len(resolve_in(index, str(tmp_path / "w" / "a.py"), name, ())) == 1, name
     assert isinstance(resolve_in(index, str(tmp_path / "w" / "a.py"), "plain", ())[0].symbol, Import)
     assert not ran.exists()
+    assert not index.is_private(str(site / "dist-stubs" / "__init__.pyi"))
+    assert index.is_private(str(tmp_path / "w" / ".venv" / "notes.py"))
+    assert index.is_private(str(site / "dist-stubs" / "id_rsa"))
 
 
 def test_several_roots_and_files_in_no_package(tmp_path: Path) -> None:

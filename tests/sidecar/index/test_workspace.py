@@ -107,8 +107,9 @@ def test_open_documents_win_over_the_disk(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "later = 1\n"})
     index.disk_changed([path])
     assert names() == ["edited"]
+    write(tmp_path, {"a.py": "latest = 1\n"})
     index.close(path)
-    assert names() == ["later"]
+    assert names() == ["latest"]
     (tmp_path / "a.py").unlink()
     index.disk_changed([path])
     assert index.module(path) is None
@@ -280,7 +281,7 @@ def test_a_store_that_cannot_be_used_is_begun_anew(tmp_path: Path, damage: str) 
     index = Index([root])
     store = Store(file)
     report = fill(index, store)
-    assert report.files == 20
+    assert (report.files, report.kept) == (20, 0)
     assert len(index.paths()) == 20
     store.close()
     assert fill(Index([root]), Store(file)).kept == 20
