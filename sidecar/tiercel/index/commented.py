@@ -14,11 +14,10 @@ from .source import Source
 from .symbols import CommentedCode, Scope, walk
 
 _HINT = re.compile(
-    r"^[ \t]*#[ \t]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+\(|class[ \t]+\w+.*:|return\b|"
+    r"[ \t]*#[ \t]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+\(|class[ \t]+\w+.*:|return\b|"
     r"import[ \t]|from[ \t]+[\w.]+[ \t]+import\b|"
     r"(?:if|elif|for|while|with|try|except|else)\b.*:[ \t]*$|(?:raise|del|assert|yield|await)[ \t]|"
-    r"[A-Za-z_][\w.\[\]\"']*(?:[ \t]*:[ \t]*[\w.\[\], |]+)?[ \t]*[-+*/|&]?=[^=]|[A-Za-z_][\w.]*\(.*\)?[ \t,]*$)",
-    re.MULTILINE,
+    r"[A-Za-z_][\w.\[\]\"']*(?:[ \t]*:[ \t]*[\w.\[\], |]+)?[ \t]*[-+*/|&]?=[^=]|[A-Za-z_][\w.]*\(.*\)?[ \t,]*$)"
 )
 _COMMENT = re.compile(r"[ \t]*#")
 _STRONG = (
@@ -29,13 +28,15 @@ _STRONG = (
 
 def commented_code(source: Source, scopes: Sequence[Scope]) -> tuple[CommentedCode, ...]:
     """Return the blocks of comment lines that parse as code and are more than a name or a word."""
-    hints = [source.text.count("\n", 0, found.start()) for found in _HINT.finditer(source.text)]
+    if "#" not in source.text:
+        return ()
+    hints = [number for number, line in enumerate(source.lines) if "#" in line and _HINT.match(line)]
     if not hints:
         return ()
     lines, found = source.lines, []
     done = -1
     for hint in hints:
-        if hint <= done or hint >= len(lines) or not _COMMENT.match(lines[hint]):
+        if hint <= done:
             continue
         end = hint
         while end + 1 < len(lines) and _COMMENT.match(lines[end + 1]):
