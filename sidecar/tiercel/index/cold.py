@@ -145,6 +145,10 @@ def _what_changed(index: Index, known: dict[str, _Known], report: Report) -> tup
             else:
                 waiting.append((entry.path, before.digest if before is not None else b""))
     first = _imports_of_open(index)
+    builtins = index.find("builtins")
+    for path in [*([builtins.file] if builtins is not None else []), *first]:
+        if path not in seen:
+            index.module(path)  # of the environment: ready when the first question comes
     waiting.sort(key=lambda file: file[0] not in first)
     return waiting, [path for path in known if path not in seen]
 
