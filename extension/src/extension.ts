@@ -5,6 +5,7 @@ import { InlineProvider } from "./completion/provider";
 import type { StatusParams } from "./protocol";
 import { Sidecar } from "./sidecar/client";
 import { findEnvironment, setUp } from "./sidecar/environment";
+import { ContextView } from "./ui/contextView";
 import { StatusBar, showMenu } from "./ui/statusBar";
 
 let running: Tiercel | undefined;
@@ -25,6 +26,7 @@ export async function deactivate(): Promise<void> {
 class Tiercel implements vscode.Disposable {
   private readonly log = vscode.window.createOutputChannel("Tiercel", { log: true });
   private readonly bar = new StatusBar();
+  private readonly contextView = new ContextView();
   private readonly provider: InlineProvider;
   private readonly disposables: vscode.Disposable[];
   private sidecar: Sidecar | undefined;
@@ -44,11 +46,13 @@ class Tiercel implements vscode.Disposable {
     this.disposables = [
       this.provider,
       this.bar,
+      this.contextView,
       this.log,
       command("tiercel.pause", () => this.setPaused(true)),
       command("tiercel.resume", () => this.setPaused(false)),
       command("tiercel.restart", () => this.restart()),
       command("tiercel.showLog", () => this.log.show()),
+      command("tiercel.showContext", () => this.contextView.show(this.sidecar)),
       command("tiercel.showMenu", () => showMenu(this.provider.paused)),
       command("tiercel.dismiss", () => {
         this.provider.drop();

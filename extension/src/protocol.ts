@@ -269,6 +269,17 @@ export interface CompletionList {
   items: CompletionItem[];
 }
 
+/** `tiercel/context`: what would the model read at this place? */
+export interface ContextParams {
+  textDocument: TextDocumentIdentifier;
+  position: Position;
+}
+
+/** The prompt and its account, as text for a person; "" if there is none: the model loads, the place is gone. */
+export interface ContextResult {
+  text: string;
+}
+
 /** `tiercel/selfCheck`: the same findings as `tiercel doctor`. */
 export interface SelfCheckResult {
   ok: boolean;

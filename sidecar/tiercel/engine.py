@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .context.explain import explain
 from .context.order import Slots
 from .context.prompt import build
 from .index.workspace import Index
@@ -135,6 +136,18 @@ class Engine:
     def ready(self) -> bool:
         """Whether there is a model to complete with."""
         return self._generator is not None
+
+    def context(self, request: Request) -> str:
+        """Return what the model would read for a request, told to a person; "" while there is no model.
+
+        May be called on any thread.
+        """
+        generator = self._generator
+        if generator is None:
+            return ""
+        budget = self.settings.completion.prompt_tokens
+        prompt = build(self._index, request.path, request.text, request.offset, budget, generator.tokens)
+        return str(explain(self._index, prompt, generator.tokens))
 
     def start(self) -> None:
         """Begin to load the model."""

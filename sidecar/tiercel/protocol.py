@@ -269,6 +269,19 @@ class CompletionList(Message):
     items: list[CompletionItem]
 
 
+class ContextParams(Message):
+    """`tiercel/context`: what would the model read at this place?"""
+
+    text_document: TextDocumentIdentifier
+    position: Position
+
+
+class ContextResult(Message):
+    """The prompt and its account, as text for a person; "" if there is none: the model loads, the place is gone."""
+
+    text: str
+
+
 class SelfCheckResult(Message):
     """`tiercel/selfCheck`: the same findings as `tiercel doctor`."""
 

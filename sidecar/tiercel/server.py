@@ -25,6 +25,8 @@ from .protocol import (
     CompletionList,
     CompletionOptions,
     CompletionParams,
+    ContextParams,
+    ContextResult,
     DidChangeConfigurationParams,
     DidChangeParams,
     DidCloseParams,
@@ -90,6 +92,7 @@ class Server:
         on("textDocument/completion", CompletionParams, self._completion)
         on("tiercel/complete", CompleteParams, self._complete)
         on("tiercel/cancel", CancelCompletionParams, self._cancel)
+        on("tiercel/context", ContextParams, self._context)
         on("tiercel/selfCheck", Any, self._self_check)
 
     def receive(self, data: bytes) -> None:
@@ -245,6 +248,15 @@ class Server:
             typed = selected.text[: len(selected.text) - len(request.selected)]
             return InlineCompletionList([InlineCompletionItem(typed + update.text, selected.range)])
         return InlineCompletionList([InlineCompletionItem(update.text)])
+
+    def _context(self, params: ContextParams) -> Any:
+        engine = self._running_engine()
+        document = self._documents.get(params.text_document.uri)
+        request = None if document is None else self._request(document, params.position, InlineCompletionContext())
+        return ContextResult("") if request is None else self._tell_context(engine, request)
+
+    async def _tell_context(self, engine: Engine, request: Request) -> ContextResult:
+        return ContextResult(await asyncio.to_thread(engine.context, request))
 
     def _request(self, document: Document, position: Position, context: InlineCompletionContext) -> Request | None:
         """Return what is to be completed, None if the position is gone or the selected entry does not continue it."""

@@ -16,6 +16,8 @@ import type {
   CancelCompletionParams,
   CompleteParams,
   CompleteResult,
+  ContextParams,
+  ContextResult,
   NeedTextParams,
   Settings,
   StatusParams,
@@ -99,6 +101,13 @@ export class Sidecar {
     return this.client.sendRequest<CompleteResult>("tiercel/complete", params, token);
   }
 
+  /** What the model would read at a place, told to a person; "" where there is nothing to tell. */
+  async context(params: ContextParams): Promise<string> {
+    return this.client.isRunning()
+      ? (await this.client.sendRequest<ContextResult>("tiercel/context", params)).text
+      : "";
+  }
+
   cancel(params: CancelCompletionParams): void {
     if (this.client.isRunning()) {
       this.client.sendNotification("tiercel/cancel", params);
@@ -153,6 +162,13 @@ function readSettings(): Settings {
     completion: {
       maxNewTokens: configuration.get("completion.maxNewTokens"),
       promptTokens: configuration.get("completion.promptTokens"),
+    },
+    index: {
+      interpreter: configuration.get("index.interpreter"),
+      exclude: configuration.get("index.exclude"),
+      maxFileSize: configuration.get("index.maxFileSize"),
+      workers: configuration.get("index.workers"),
+      pollSeconds: configuration.get("index.pollSeconds"),
     },
   };
 }

@@ -37,6 +37,7 @@ export async function showMenu(paused: boolean): Promise<void> {
       ? { label: `$(play) ${t("Resume")}`, command: "tiercel.resume" }
       : { label: `$(debug-pause) ${t("Pause")}`, command: "tiercel.pause" },
     { label: `$(refresh) ${t("Restart")}`, command: "tiercel.restart" },
+    { label: `$(eye) ${t("Show What the Model Sees")}`, command: "tiercel.showContext" },
     { label: `$(output) ${t("Show Log")}`, command: "tiercel.showLog" },
   ];
   const picked = await vscode.window.showQuickPick(entries, { title: "Tiercel" });

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from .parts import Key, Part, Scope, Tokens
+from .parts import Key, Part, Scope, Tokens, Wanted
 
 Strategy = Literal["source", "cursor_first", "cursor_last", "psm", "spm"]
 STRATEGIES: tuple[Strategy, ...] = ("source", "cursor_first", "cursor_last", "psm", "spm")
@@ -17,13 +17,14 @@ WINDOW_AFTER = 30
 class Slots:
     """The places of the parts from one prompt to the next, so that the KV cache keeps their common prefix.
 
-    Invariant: parts that were in the last prompt of the same scope come in the order that they had there, and new
-    ones after them; the lines above the scope begin where they began, while they fit.
+    Invariant: a part of the last prompt of the same scope keeps its place and its text while that text is still one of
+    its forms; one whose text had to change, and a new one, come after those. A part whose name is gone for now (names
+    come and go while a line is typed) stays while there is room. The lines above begin where they did, while they fit.
     """
 
     def __init__(self) -> None:
         self._scope = ("", "")
-        self._keys: list[Key] = []
+        self._parts: dict[Key, Part] = {}
         self._above = 0
 
     def enter(self, scope: Scope) -> None:
@@ -31,8 +32,26 @@ class Slots:
         here = (scope.path, scope.name)
         if here != self._scope:
             self._scope = here
-            self._keys = []
+            self._parts = {}
             self._above = 0
+
+    def arrange(self, parts: Sequence[Part], wanted: Sequence[Wanted], room: int) -> list[Part]:
+        """Return the parts in the order of their slots, at most `room` tokens of them."""
+        texts = {one.forms[0].key: {form.text for form in one.forms} for one in wanted}
+        fresh = {part.key: part for part in parts}
+        kept: dict[Key, Part] = {}
+        for key, old in self._parts.items():
+            if key not in fresh or old.text in texts[key]:
+                kept[key] = old
+        spare = room - sum(part.tokens for part in {**fresh, **kept}.values())
+        for key in [key for key in reversed(kept) if key not in fresh]:
+            if spare >= 0:
+                break
+            spare += kept.pop(key).tokens
+        if spare < 0:  # fuller forms than there is room for now: what was chosen afresh fits
+            kept = {key: fresh[key] for key in kept}
+        self._parts = {**kept, **{key: part for key, part in fresh.items() if key not in kept}}
+        return list(self._parts.values())
 
     def above(self, lines: Sequence[str], room: int, tokens: Tokens) -> str:
         """Return the lines next above the scope (the last of `lines`) that fit `room` tokens.
@@ -47,13 +66,6 @@ class Slots:
         whole = cut[cut.find("\n") + 1 :] if cut.count("\n") < len(lines) else cut
         self._above = whole.count("\n")
         return whole
-
-    def arrange(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the parts in the order of their slots."""
-        by_key = {part.key: part for part in parts}
-        # A slot whose part is gone for now is kept: names come back while a line is typed.
-        self._keys += [key for key in by_key if key not in self._keys]
-        return [by_key[key] for key in self._keys if key in by_key]
 
 
 def lay_out(
@@ -72,15 +84,16 @@ def lay_out(
     if strategy == "source":
         parts = sorted(parts, key=lambda part: (part.path == scope.path, part.path, part.line))
     dependencies = grouped(parts, scope.path, roots)
-    head = scope.imports + above + scope.header + scope.fields
+    head = scope.imports + scope.header + scope.fields
     if strategy == "source":
-        return dependencies + head + names + scope.before
+        return dependencies + above + head + names + scope.before
     if strategy == "cursor_first":
         before = tokens.tail(scope.before, WINDOW_BEFORE)
         after = tokens.head(scope.after, WINDOW_AFTER)
         rest = scope.before[: len(scope.before) - len(before)]
-        return names + before + after + "\n" + dependencies + head + rest
-    return dependencies + head + names + scope.before
+        return names + before + after + "\n" + dependencies + above + head + rest
+    # What changes least comes first: the lines above, then the interfaces, then what every name typed may change.
+    return above + dependencies + head + names + scope.before
 
 
 def grouped(parts: Sequence[Part], path: str, roots: Sequence[Path]) -> str:

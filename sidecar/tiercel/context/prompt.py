@@ -69,7 +69,7 @@ def build(
     parts, too_much = fit(wanted, max(0, room), tokens)
     slots = slots or Slots()
     slots.enter(scope)
-    parts = slots.arrange(parts)
+    parts = slots.arrange(parts, wanted, max(0, room))
     above = slots.above(lines, max(0, room - sum(part.tokens for part in parts)), tokens) if fill else ""
     scope, parts = without_what_stands_above(scope, parts, len(lines) - above.count("\n"))
     prefix = lay_out(strategy, scope, parts, names, above, tokens, index.roots)
@@ -81,9 +81,10 @@ def without_what_stands_above(scope: Scope, parts: list[Part], first: int) -> tu
     """Drop what the lines from `first` to the scope show: imports, the class's header, the file's own symbols."""
     if first == 0 < scope.first:
         scope = msgspec.structs.replace(scope, imports="")
-    if first <= scope.header_line < scope.first:
+    parts = [part for part in parts if part.path != scope.path or not first <= part.line < scope.first]
+    if first <= scope.header_line < scope.first and not parts:  # with parts in between, a method needs its class
         scope = msgspec.structs.replace(scope, header="", fields="")
-    return scope, [part for part in parts if part.path != scope.path or not first <= part.line < scope.first]
+    return scope, parts
 
 
 def _indented(names: str, before: str) -> str:
