@@ -12,6 +12,7 @@ import gc
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .source import Source
@@ -24,6 +25,11 @@ _CHARACTERS = 100_000  # and how many characters are parsed for it, at most
 
 _STRINGS_AND_COMMENTS = re.compile(
     r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\"|'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|#.*"
+)
+_BRACKETS = re.compile(
+    r"'''(?:[^\\']|\\.|'(?!''))*+'''|\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*+\"\"\""
+    r"|'(?:[^'\\\n]|\\.)*+'?|\"(?:[^\"\\\n]|\\.)*+\"?|#[^\n]*|[()\[\]{}\n]",
+    re.DOTALL,
 )
 _HEADER = re.compile(r"(?:async[ \t]+)?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b|@")
 _DEFINITION = re.compile(r"(?:(?P<is_async>async)[ \t]+)?(?P<keyword>def|class)[ \t]+(?P<name>[^\W\d]\w*)")
@@ -111,32 +117,26 @@ def _complete(lines: list[str], line: int, error: SyntaxError) -> bool:
         return _old_syntax(lines, line)
     if isinstance(error, IndentationError):
         return "expected an indented block" in reason and _append(lines, _code_before(lines, line), " pass")
-    if "f-string" in reason:
-        return _plain_string(lines, line)
-    if "unterminated triple-quoted" in reason:
-        return _close_triple(lines, line, error.offset or 1)
-    if "unterminated string" in reason:
-        quote = re.search(r"['\"]", lines[line][max((error.offset or 1) - 1, 0) :])
-        lines[line] = lines[line].rstrip("\\") + (quote[0] if quote else "'")
-        return True
-    if "expected ':'" in reason:
-        return _append(lines, line, ":")
-    if "expected '('" in reason:
-        return _append(lines, line, "():")
-    if "never closed" in reason:
-        return _close_brackets(lines, line)
-    if "expected default value" in reason or "expression expected after" in reason:
-        return _missing_value(lines, line)
-    if "expected 'except' or 'finally'" in reason:
-        return _without_try(lines, line)
-    if "unmatched" in reason or "does not match" in reason:
-        at = (error.offset or 1) - 1
-        lines[line] = lines[line][:at] + " " + lines[line][at + 1 :]
+    for part, mended in _BY_REASON.items():
+        if part in reason:
+            return mended(lines, line, error)
+    if "forgot a comma" in reason and _add_comma(lines, line, (error.end_lineno or 0) - 1):
         return True
     if re.match(r"[ \t]*from\b[ \t]*[\w.]*$", _code(lines[line])):
-        lines[line] = f"{_code(lines[line])}{_after_from(lines[line])} import {PLACEHOLDER}"
-        return True
+        return _append(lines, line, f"{_after_from(lines[line])} import {PLACEHOLDER}")
     return _placeholder(lines, line, error) or _close_brackets(lines, line)
+
+
+def _close_string(lines: list[str], line: int, error: SyntaxError) -> bool:
+    quote = re.search(r"['\"]", lines[line][max((error.offset or 1) - 1, 0) :])
+    lines[line] = lines[line].rstrip("\\") + (quote[0] if quote else "'")
+    return True
+
+
+def _blank_bracket(lines: list[str], line: int, error: SyntaxError) -> bool:
+    at = (error.offset or 1) - 1
+    lines[line] = lines[line][:at] + " " + lines[line][at + 1 :]
+    return True
 
 
 def _code(line: str) -> str:
@@ -187,6 +187,15 @@ def _plain_string(lines: list[str], line: int) -> bool:
         return False
     lines[line] = text
     return True
+
+
+def _add_comma(lines: list[str], first: int, last: int) -> bool:
+    """Put a comma where an element of a list ends with its line, and the next follows on another line."""
+    for line in range(first, min(last, len(lines))):
+        code = _code(lines[line])
+        if code and not code.endswith((",", "(", "[", "{")) and not _WANTS_MORE.search(code):
+            return _append(lines, line, ",")
+    return False
 
 
 def _missing_value(lines: list[str], line: int) -> bool:
@@ -259,13 +268,13 @@ def _placeholder(lines: list[str], line: int, error: SyntaxError) -> bool:
 
 def _close_brackets(lines: list[str], line: int) -> bool:
     """Close what is open at the error's line, after the lines that still belong to it."""
-    begin = line
-    opened = _open_brackets(lines[line])
-    while not opened and begin > 0 and line - begin < 40 and not _HEADER.match(lines[begin].lstrip()):
-        begin -= 1  # the bracket may have been opened on a line before
-        opened = _open_brackets("\n".join(lines[begin : line + 1]))
+    first = line  # the bracket may have been opened on a line before
+    while first > 0 and line - first < 40 and not _HEADER.match(lines[first].lstrip()):
+        first -= 1
+    opened = _open_brackets(lines, first, line)
     if not opened:
         return False
+    begin = opened[-1][1]
     indent = len(lines[begin]) - len(lines[begin].lstrip())
     last = begin
     while last + 1 < len(lines):
@@ -274,7 +283,7 @@ def _close_brackets(lines: list[str], line: int) -> bool:
         if not text.strip() or not deeper or _HEADER.match(text.lstrip()) or _looks_like_statement(text):
             break
         last += 1
-    opened = _open_brackets("\n".join(lines[begin : last + 1]))
+    opened = _open_brackets(lines, begin, last)
     if not opened:
         return False
     code = _code(lines[last])
@@ -282,7 +291,7 @@ def _close_brackets(lines: list[str], line: int) -> bool:
         code += PLACEHOLDER if code.endswith((".", "=")) else f" {PLACEHOLDER}"
     elif code.endswith("["):
         code += PLACEHOLDER
-    return _append_code(lines, last, code + "".join(_CLOSERS[bracket] for bracket in reversed(opened)))
+    return _append_code(lines, last, code + "".join(_CLOSERS[bracket] for bracket, _ in reversed(opened)))
 
 
 def _append_code(lines: list[str], line: int, text: str) -> bool:
@@ -299,13 +308,19 @@ def _looks_like_statement(text: str) -> bool:
     )
 
 
-def _open_brackets(text: str) -> list[str]:
-    opened: list[str] = []
-    for character in _STRINGS_AND_COMMENTS.sub("", text):
-        if character in "([{":
-            opened.append(character)
-        elif character in ")]}" and opened:
-            opened.pop()
+def _open_brackets(lines: list[str], first: int, last: int) -> list[tuple[str, int]]:
+    """Return the brackets that are open at the end of the last line, each with its line."""
+    opened: list[tuple[str, int]] = []
+    line = first
+    for found in _BRACKETS.finditer("\n".join(lines[first : last + 1])):
+        token = found[0]
+        if token in _CLOSERS:
+            opened.append((token, line))
+        elif token in ")]}":
+            if opened:
+                opened.pop()
+        else:
+            line += token.count("\n")
     return opened
 
 
@@ -334,3 +349,20 @@ def _leave_out(lines: list[str], line: int, reason: str) -> bool:
         return True
     lines[line] = indent + "pass"
     return True
+
+
+_BY_REASON: dict[str, Callable[[list[str], int, SyntaxError], bool]] = {
+    "f-string": lambda lines, line, error: _plain_string(lines, line),
+    "unterminated triple-quoted": lambda lines, line, error: _close_triple(lines, line, error.offset or 1),
+    "unterminated string": _close_string,
+    "':' expected after dictionary key": lambda lines, line, error: _append(lines, line, f": {PLACEHOLDER},"),
+    "expected ':'": lambda lines, line, error: _append(lines, line, ":"),
+    "expected '('": lambda lines, line, error: _append(lines, line, "():"),
+    "never closed": lambda lines, line, error: _close_brackets(lines, line),
+    "expected default value": lambda lines, line, error: _missing_value(lines, line),
+    "expression expected after": lambda lines, line, error: _missing_value(lines, line),
+    "expected 'except' or 'finally'": lambda lines, line, error: _without_try(lines, line),
+    "unmatched": _blank_bracket,
+    "does not match": _blank_bracket,
+}
+"""What helps, by a part of what the parser (CPython's, 3.11 and later) says; the first that is found counts."""

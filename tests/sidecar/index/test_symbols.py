@@ -238,6 +238,8 @@ MENDED = [
     ("if without a colon", "def f(a):\n    if a.b\n        x = 3\n    return x\n", ["f"]),
     ("try alone", "def f():\n    try:\n        x = 1\n    return x\n", ["f"]),
     ("keyword without value", "def f(a):\n    x = g(a, b=)\n", ["f"]),
+    ("dict entry without value", "x = {\n    'a': 1,\n    b\n    'c': 2,\n}\ndef f(): pass\n", ["f"]),
+    ("list element without comma", "x = [\n    1,\n    b\n    2,\n]\ndef f(): pass\n", ["f"]),
     ("class with open bases", "class A(\n    x = 1\n", ["A"]),
     ("parameter without annotation", "def f(a: ):\n    return a\n", ["f"]),
     ("half an import", "from os import \nimport \ndef f(): pass\n", ["f"]),
