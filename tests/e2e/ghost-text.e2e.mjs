@@ -114,6 +114,19 @@ test("a sidecar that is killed mid-request comes back, and the next keystroke co
   await undoAll();
 });
 
+test("what the model sees is shown, with the fields of the class at the cursor", async () => {
+  await typeInProcessOrder("order.");
+  await editor.press("Escape");
+  await editor.command("Tiercel: Show What the Model Sees");
+  await until(
+    async () => (await editor.lines()).some((line) => line.includes("order is its instance")),
+    "the account",
+  );
+  await editor.command("View: Close All Editors in Group");
+  await editor.press("Control+1");
+  await undoAll();
+});
+
 test("closing VS Code's server leaves no sidecar", async () => {
   assert.equal(editor.sidecars().length, 1);
   const { home } = editor;

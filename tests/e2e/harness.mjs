@@ -154,6 +154,17 @@ export class Editor {
     await sleep(100);
   }
 
+  /** Runs a command by its title from the palette. */
+  async command(title) {
+    await this.page.keyboard.press("F1");
+    await this.page.waitForSelector(".quick-input-widget input");
+    await this.page.keyboard.type(title);
+    await this.page.waitForSelector(
+      `.quick-input-list .monaco-list-row:has-text("${title.split(": ").at(-1)}")`,
+    );
+    await this.page.keyboard.press("Enter");
+  }
+
   type(text) {
     return this.page.keyboard.type(text, { delay: 20 });
   }
