@@ -85,7 +85,7 @@ def mend(text: str, error: SyntaxError) -> Mended | None:
             changed = not stuck and tried[line] <= _TRIES and _complete(lines, line, error)
         if not changed and not _leave_out(lines, line, reason):
             return None
-        if _NEW_SYNTAX.match(source.lines[line] if line < len(source.lines) else ""):
+        if _has_newer_syntax(source.lines, line):
             reason = f"{NEWER} {sys.version_info.major}.{sys.version_info.minor}: {reason}"
         fallbacks.append(Fallback("mended" if changed else "partial", line, reason))
         mended = "\n".join(lines) + "\n"
@@ -113,7 +113,7 @@ def _expand_tabs(lines: list[str], shifts: dict[int, int]) -> bool:
 def _complete(lines: list[str], line: int, error: SyntaxError) -> bool:
     """Put in what is missing at the error; False if nothing is known to help."""
     reason = error.msg or ""
-    if _NEW_SYNTAX.match(lines[line]):
+    if _has_newer_syntax(lines, line):
         return _old_syntax(lines, line)
     if isinstance(error, IndentationError):
         return "expected an indented block" in reason and _append(lines, _code_before(lines, line), " pass")
@@ -125,6 +125,11 @@ def _complete(lines: list[str], line: int, error: SyntaxError) -> bool:
     if re.match(r"[ \t]*from\b[ \t]*[\w.]*$", _code(lines[line])):
         return _append(lines, line, f"{_after_from(lines[line])} import {PLACEHOLDER}")
     return _placeholder(lines, line, error) or _close_brackets(lines, line)
+
+
+def _has_newer_syntax(lines: list[str], line: int) -> bool:
+    """Tell whether a line has what came with Python 3.12 and this one is older."""
+    return sys.version_info < (3, 12) and line < len(lines) and _NEW_SYNTAX.match(lines[line]) is not None
 
 
 def _close_string(lines: list[str], line: int, error: SyntaxError) -> bool:
@@ -359,6 +364,7 @@ _BY_REASON: dict[str, Callable[[list[str], int, SyntaxError], bool]] = {
     "expected ':'": lambda lines, line, error: _append(lines, line, ":"),
     "expected '('": lambda lines, line, error: _append(lines, line, "():"),
     "never closed": lambda lines, line, error: _close_brackets(lines, line),
+    "expected argument value": lambda lines, line, error: _missing_value(lines, line),
     "expected default value": lambda lines, line, error: _missing_value(lines, line),
     "expression expected after": lambda lines, line, error: _missing_value(lines, line),
     "expected 'except' or 'finally'": lambda lines, line, error: _without_try(lines, line),

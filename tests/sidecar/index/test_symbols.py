@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 
 import pytest
 
 from tiercel.index.calls import call_sites
 from tiercel.index.parse import LARGE, parsed, read
-from tiercel.index.symbols import Class, Function, Module, walk
+from tiercel.index.symbols import NEWER, Class, Function, Module, walk
 
 
 def module(text: str) -> Module:
@@ -243,7 +244,6 @@ MENDED = [
     ("class with open bases", "class A(\n    x = 1\n", ["A"]),
     ("parameter without annotation", "def f(a: ):\n    return a\n", ["f"]),
     ("half an import", "from os import \nimport \ndef f(): pass\n", ["f"]),
-    ("newer syntax", "type X = int\ndef f[T](x: T) -> T: return x\nclass A[T](B): pass\n", ["f", "A"]),
 ]
 
 
@@ -253,6 +253,14 @@ def test_what_is_being_typed_is_mended(text: str, names: list[str]) -> None:
     assert [name for name, _ in walk(found.scopes)] == names
     assert {fallback.kind for fallback in found.fallbacks} == {"mended"}
     assert found.lines == len(text.rstrip("\n").split("\n"))
+
+
+def test_syntax_of_python_3_12_is_understood_by_any() -> None:
+    found = parsed("type X = int\ndef f[T](x: T) -> T: return x\nclass A[T](B): pass\n").module
+    assert [v.name for v in found.variables] == ["X"]
+    assert [scope.signature() for scope in found.scopes] == ["def f(x: T) -> T", "class A(B)"]
+    assert {f.kind for f in found.fallbacks} == ({"mended"} if sys.version_info < (3, 12) else set())
+    assert all(f.reason.startswith(NEWER) for f in found.fallbacks)
 
 
 def test_what_cannot_be_mended_is_left_out_and_the_rest_is_known() -> None:
