@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -164,6 +164,18 @@ def edited(previous: ParsedModule, text: str, start: int, end: int, new_length: 
     chunks = [known.get(part) or Chunk(part, pieces) for part in texts]
     offsets = old[:first] + middle + [at + shift for at in old[last:]]
     return ParsedModule(text, offsets, previous.chunks[:first] + chunks + previous.chunks[last:])
+
+
+def merged(edits: Sequence[tuple[int, int, int]]) -> tuple[int, int, int]:
+    """Return one edit (start, end, new length) that covers edits made one after the other; at least one."""
+    start, end, length = edits[0]
+    for next_start, next_end, next_length in edits[1:]:
+        shift = length - (end - start)
+        last = max(end, next_end - shift if next_end > start + length else end)
+        total = shift + next_length - (next_end - next_start)
+        start, end = min(start, next_start), last
+        length = end - start + total
+    return start, end, length
 
 
 def _edited_inside(

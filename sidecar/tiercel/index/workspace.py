@@ -16,7 +16,7 @@ from .environment import Environment, find_environment
 from .files import indexed, read_text, top_names, unpack
 from .find import Finder, Found
 from .ignore import Ignore
-from .parse import ParsedModule, edited, parsed, read
+from .parse import ParsedModule, edited, merged, parsed, read
 from .scope import enclosing, line_indent
 from .source import split_lines
 from .symbols import NEWER, Fallback, Module, Scope
@@ -63,11 +63,20 @@ class Index:
 
         Offsets in code points. A document that was not open is opened.
         """
+        self.edits(path, text, [(start, end, new_length)])
+
+    def edits(self, path: str, text: str, edits: Sequence[tuple[int, int, int]]) -> None:
+        """Follow edits made one after the other, which led to `text`: each (start, end, new length) as in `edit`."""
         previous = self._open.get(path)
-        if previous is None:
+        if previous is None or not edits:
             self.open(path, text)
-        else:
-            self._set_open(path, edited(previous, text, start, end, new_length))
+            return
+        start, end, new_length = merged(edits)
+        if len(previous.text) + new_length - (end - start) != len(text):
+            log.warning("%s: the edits do not lead to the text that came with them; it is parsed anew", path)
+            self.open(path, text)
+            return
+        self._set_open(path, edited(previous, text, start, end, new_length))
 
     def close(self, path: str) -> None:
         """Forget the text of a document: from now on the file on disk counts."""

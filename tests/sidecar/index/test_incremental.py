@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiercel.index.files import decode
-from tiercel.index.parse import ParsedModule, edited, parsed, read
+from tiercel.index.parse import ParsedModule, edited, merged, parsed, read
 
 LIBRARY = Path(ast.__file__).parent
 SOAK = os.environ.get("TIERCEL_HYPOTHESIS") == "soak"
@@ -87,6 +87,23 @@ def test_after_any_edits_the_index_is_the_one_from_scratch(case: tuple[str, list
         changed = module.text[:start] + new + module.text[end:]
         module = edited(module, changed, start, end, len(new))
         check(module)
+
+
+@given(edits())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_several_edits_at_once_are_one(case: tuple[str, list[tuple[float, int, str]]]) -> None:
+    text, changes = case
+    module = parsed(text)
+    made = []
+    for where, gone, new in changes:
+        start = min(int(where * len(text)), len(text))
+        end = min(start + gone, len(text))
+        text = text[:start] + new + text[end:]
+        made.append((start, end, len(new)))
+    start, end, length = merged(made)
+    assert text[:start] == module.text[:start] or "\ufeff" in text
+    assert len(text) == len(module.text) + length - (end - start)
+    check(edited(module, text, start, end, length))
 
 
 INSERTED = [

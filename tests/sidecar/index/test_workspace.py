@@ -102,6 +102,10 @@ def test_open_documents_win_over_the_disk(tmp_path: Path) -> None:
     assert names() == ["opened"]
     index.edit(path, "edited = 1\n", 0, 6, 6)
     assert names() == ["edited"]
+    index.edits(path, "x = 0\nedited = 1\n", [(0, 0, 2), (2, 2, 4)])
+    assert names() == ["x", "edited"]
+    index.edit(path, "edited = 1\n", 0, 0, 99)  # an edit that cannot have been made
+    assert names() == ["edited"]
     assert index.defining("edited") == [path]
     assert index.defining("disk") == []
     write(tmp_path, {"a.py": "later = 1\n"})
