@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -288,6 +289,17 @@ def test_editable_installs_and_pth_files_are_read_and_not_run(tmp_path: Path) ->
     assert not index.is_private(str(site / "dist-stubs" / "__init__.pyi"))
     assert index.is_private(str(tmp_path / "w" / ".venv" / "notes.py"))
     assert index.is_private(str(site / "dist-stubs" / "id_rsa"))
+
+
+def test_the_environment_of_an_interpreter(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    asked = find_environment([tmp_path], sys.executable)
+    assert asked.version == sys.version_info[:2]
+    assert asked.stdlib is not None
+    assert (asked.stdlib / "os.py").is_file()
+    assert any(folder.name == "site-packages" for folder in asked.site)
+    own = find_environment([tmp_path], str(tmp_path / "no-python"))
+    assert own.version == sys.version_info[:2]
+    assert "no-python" in caplog.text
 
 
 def test_several_roots_and_files_in_no_package(tmp_path: Path) -> None:
