@@ -121,7 +121,7 @@ def _run(
     cases: list[Case], rows: dict[str, Prompt], root: Path, model: Model, known: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     done = {(result["id"], result["row"]) for result in known}
-    session = Session(model.llama.new_cache(4096))
+    session = Session(model.forward.new_cache(4096))
     index: Index | None = None
     workspace = ""
     for case in cases:
@@ -169,7 +169,7 @@ def _greedy_line(model: Model, session: Session, prompt: str, truth: str) -> dic
 
     As the generator does it, the prompt's last token is said again (token healing).
     """
-    tokenizer, llama, vocabulary = model.tokenizer, model.llama, model.vocabulary
+    tokenizer, network, vocabulary = model.tokenizer, model.forward, model.vocabulary
     assert vocabulary is not None
     room = session.cache.capacity - 256
     ids = tokenizer.encode(prompt, add_special_tokens=False).ids[-room:]
@@ -180,9 +180,9 @@ def _greedy_line(model: Model, session: Session, prompt: str, truth: str) -> dic
     kept = session.resync(ids)
     for start in range(kept, len(ids) - 1, 256):
         part = ids[start : min(start + 256, len(ids) - 1)]
-        llama.forward(part, session.cache)
+        network.forward(part, session.cache)
         session.appended(part)
-    logits = llama.forward([ids[-1], *draft], session.cache, last=1 + len(draft))
+    logits = network.forward([ids[-1], *draft], session.cache, last=1 + len(draft))
     new: list[int] = []
     for step in range(len(draft) + 1):
         token = vocabulary.choose(logits[step], rest)
@@ -196,7 +196,7 @@ def _greedy_line(model: Model, session: Session, prompt: str, truth: str) -> dic
     while "\n" not in _decoded(vocabulary, new, again) and len(new) < LONGEST and token not in model.end_ids:
         new.append(token)
         rest = vocabulary.left(rest, token)
-        token = vocabulary.choose(llama.forward([token], session.cache)[-1], rest)
+        token = vocabulary.choose(network.forward([token], session.cache)[-1], rest)
         session.appended(new[-1:])
     line = _decoded(vocabulary, new, again)
     first = next((text_of for n in range(1, len(new) + 1) if (text_of := _decoded(vocabulary, new[:n], again))), "")

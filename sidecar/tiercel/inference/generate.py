@@ -20,14 +20,14 @@ class Generator:
     Invariant: the session's KV stands for the session's ids, whatever was cancelled in between.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, capacity: int = 2048) -> None:
         self._model = model
         self.tokens = TextTokens(model.tokenizer)
-        self._session = Session(model.llama.new_cache(min(model.window, 2048)))
+        self._session = Session(model.forward.new_cache(min(model.window, capacity)))
 
     def stream(self, prompt: Prompt, *, max_new_tokens: int, cancelled: Callable[[], bool]) -> Iterator[Progress]:
         """Yield the completion after each token; the last is `done`. Returns early when `cancelled()` says so."""
-        session, llama, tokenizer = self._session, self._model.llama, self._model.tokenizer
+        session, model, tokenizer = self._session, self._model.forward, self._model.tokenizer
         started = time.perf_counter()
         vocabulary = self._model.vocabulary
         room = session.cache.capacity - max_new_tokens
@@ -42,7 +42,7 @@ class Generator:
             if cancelled():
                 return
             part = ids[start : start + CHUNK]
-            logits = llama.forward(part, session.cache)
+            logits = model.forward(part, session.cache)
             session.appended(part)
         assert logits is not None
         prefilled = time.perf_counter()
@@ -68,7 +68,7 @@ class Generator:
             )
             if done or cancelled():
                 return
-            logits = llama.forward([token], session.cache)
+            logits = model.forward([token], session.cache)
             session.appended([token])
 
     def _text(self, new: list[int], said_again: bytes) -> str:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 import torch
 from torch import Tensor
+
+from .forward import Cache
+
+log = logging.getLogger("tiercel.inference")
 
 
 class KVCache:
@@ -32,7 +38,7 @@ class Session:
     Invariant: `cache.length == len(ids)`, and the cache equals a fresh prefill of `ids`.
     """
 
-    def __init__(self, cache: KVCache) -> None:
+    def __init__(self, cache: Cache) -> None:
         self.cache = cache
         self.ids: list[int] = []
 
@@ -42,6 +48,8 @@ class Session:
         At least the last id is always left to compute, since its logits are wanted.
         """
         if self.cache.length != len(self.ids):
+            # Never seen, and never to be used: a completion from another text's keys would look right and be wrong.
+            log.error("the KV cache holds %d tokens for %d ids; it is rebuilt", self.cache.length, len(self.ids))
             self.ids = []
         shared = 0
         for old, new in zip(self.ids, ids[:-1], strict=False):

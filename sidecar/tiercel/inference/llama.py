@@ -14,7 +14,20 @@ from torch import Tensor
 
 from .kv_cache import KVCache
 
-SUPPORTED = ("llama", "mistral", "qwen2")
+FAMILY = ("llama", "mistral", "qwen2")
+
+
+def fits(config: dict[str, Any]) -> bool:
+    """Say whether a model is one that this file computes; all others go through transformers' own modules."""
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    return (
+        config.get("model_type") in FAMILY
+        and config.get("hidden_act") == "silu"
+        and rope.get("rope_type", rope.get("type", "default")) == "default"
+        and not config.get("attention_bias")
+        and not config.get("mlp_bias")
+        and (config.get("sliding_window") is None or config.get("use_sliding_window") is False)
+    )
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,7 @@ class Llama:
         self.norm = weights["model.norm.weight"].float()
         head = weights.get("lm_head.weight")
         self.head = self.embedding if head is None else head.float()
-        theta = config.get("rope_theta") or config["rope_parameters"]["rope_theta"]
+        theta = config.get("rope_theta") or config["rope_parameters"].get("rope_theta", 10_000.0)
         self.inverse_frequencies = 1.0 / theta ** (torch.arange(0, self.head_dim, 2).float() / self.head_dim)
 
     @staticmethod
