@@ -21,7 +21,7 @@ from itertools import pairwise
 from .extract import extract
 from .lines import scan
 from .mend import mend, parse_text
-from .shift import joined, joined_class, shifted
+from .shift import Counts, counted, joined, joined_class, shifted
 from .source import LINE_END, Source
 from .split import Members, members, resplit, resplit_members, starts
 from .symbols import Class, Fallback, Module
@@ -70,12 +70,18 @@ class Chunk:
 
     A large class is parsed in pieces, its header with the first statement of its body and then each further statement;
     any other chunk is one piece. `known` are pieces by their text that need not be parsed again, `split` where the
-    class's members start, if that is known already.
+    class's members start, if that is known already. `symbols` of a class in pieces have no calls and uses: these are
+    counted by piece.
     """
 
     __slots__ = ("_moved", "first_lines", "lines", "members", "pieces", "symbols", "text")
 
-    def __init__(self, text: str, known: Mapping[str, Piece] | None = None, split: Members | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        known: Mapping[str, Piece] | None = None,
+        split: Members | None = None,
+    ) -> None:
         self.text = text
         self.members = split or (members(text) if len(text) > LARGE else None)
         self.pieces, self.symbols = _pieces(text, self.members, known or {})
@@ -99,8 +105,15 @@ class ParsedModule:
     where chunk i starts.
     """
 
-    def __init__(self, text: str, offsets: list[int], chunks: list[Chunk]) -> None:
+    chunks: list[Chunk]
+
+    def __init__(
+        self, text: str, offsets: list[int], chunks: list[Chunk], previous: ParsedModule | None = None
+    ) -> None:
         self.text = text
+        self._before: tuple[list[Chunk], Module] | None = None
+        if previous is not None and "module" in previous.__dict__:
+            self._before = (previous.chunks, previous.module)
         self.offsets = offsets
         self.chunks = chunks
         self.first_lines = [0]
@@ -112,7 +125,10 @@ class ParsedModule:
         """The symbols of the whole text."""
         parts = [chunk.symbols_at(line) for chunk, line in zip(self.chunks, self.first_lines, strict=True)]
         doc = next((chunk.symbols.doc for chunk in self.chunks if chunk.pieces[0].has_code), "")
-        return joined(parts, doc)
+        old, before = self._before or ([], None)
+        self._before = None
+        counts = _recounted(_by_piece(self.chunks), before, _by_piece(old))
+        return joined(parts, doc, counts)
 
     def chunk_at(self, line: int) -> tuple[Chunk, int]:
         """Return the chunk that holds a line (0-based) and the line at which it starts."""
@@ -155,15 +171,15 @@ def edited(previous: ParsedModule, text: str, start: int, end: int, new_length: 
     if inside is not None:
         at, chunk = inside
         chunks = [*previous.chunks[:at], chunk, *previous.chunks[at + 1 :]]
-        return ParsedModule(text, old[: at + 1] + [offset + shift for offset in old[at + 1 :]], chunks)
+        return ParsedModule(text, old[: at + 1] + [offset + shift for offset in old[at + 1 :]], chunks, previous)
     first, middle, last = resplit(text, old, start, end, new_length)
     stop = old[last] + shift if last < len(old) else len(text)
     known = {chunk.text: chunk for chunk in previous.chunks[first:last]}
-    pieces = {piece.text: piece for chunk in previous.chunks[first:last] for piece in chunk.pieces if piece.wrapper}
+    pieces = {piece.text: piece for chunk in previous.chunks[first:last] for piece in chunk.pieces}
     texts = [text[begin:until] for begin, until in pairwise([*middle, stop])]
     chunks = [known.get(part) or Chunk(part, pieces) for part in texts]
     offsets = old[:first] + middle + [at + shift for at in old[last:]]
-    return ParsedModule(text, offsets, previous.chunks[:first] + chunks + previous.chunks[last:])
+    return ParsedModule(text, offsets, previous.chunks[:first] + chunks + previous.chunks[last:], previous)
 
 
 def merged(edits: Sequence[tuple[int, int, int]]) -> tuple[int, int, int]:
@@ -191,11 +207,9 @@ def _edited_inside(
     if split is None:
         return None
     new = text[base : base + len(chunk.text) + new_length - (end - start)]
-    return (
-        (at, Chunk(new, {piece.text: piece for piece in chunk.pieces if piece.wrapper}, split))
-        if len(new) > LARGE
-        else None
-    )
+    if len(new) <= LARGE:
+        return None
+    return at, Chunk(new, {piece.text: piece for piece in chunk.pieces}, split)
 
 
 def read(text: str, version: tuple[int, int] | None = None) -> Module:
@@ -215,10 +229,29 @@ def _without_bom(text: str) -> str:
     return "\f" + text[1:] if text.startswith(_BOM) else text  # a form feed: as wide, and no indentation
 
 
+def _by_piece(chunks: Sequence[Chunk]) -> list[Module]:
+    return [piece.symbols for chunk in chunks for piece in chunk.pieces]
+
+
+def _recounted(parts: Sequence[Module], before: Module | None, old: Sequence[Module]) -> Counts:
+    """Return the sums of the parts' counts; `before` has those of the old parts, most of which are the same objects."""
+    if before is None:
+        return counted(parts)
+    first = 0
+    while first < min(len(parts), len(old)) and parts[first] is old[first]:
+        first += 1
+    last = 0
+    while last < min(len(parts), len(old)) - first and parts[-1 - last] is old[-1 - last]:
+        last += 1
+    come, gone = parts[first : len(parts) - last], old[first : len(old) - last]
+    return counted(come, Counts(before.calls, before.uses), gone)
+
+
 def _pieces(text: str, split: Members | None, known: Mapping[str, Piece]) -> tuple[list[Piece], Module]:
     """Parse a chunk, a large class in pieces; returns them and the symbols of the whole."""
     if split is not None:
-        header = Piece(text[: split.offsets[0]])
+        head = text[: split.offsets[0]]
+        header = known.get(head) or Piece(head)
         if len(header.symbols.scopes) == 1 and isinstance(header.symbols.scopes[0], Class):
             texts = [text[begin:end] for begin, end in pairwise([*split.offsets, len(text)])]
             inner = [known.get(part) or Piece(part, _WRAPPER) for part in texts]

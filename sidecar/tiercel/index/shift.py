@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from .commented import before_what
 from .symbols import Class, CommentedCode, Fallback, Field, Function, Import, Module, Scope, Variable
@@ -63,21 +64,45 @@ def _class(c: Class, by: int) -> Class:
     )  # fmt: skip
 
 
-def joined(parts: Sequence[Module], doc: str) -> Module:
-    """Return one module of the parts, whose lines already count from the file's start."""
+@dataclass(frozen=True)
+class Counts:
+    """The sums of the parts' calls and uses. Invariant: no count in it is 0, and it is never changed."""
+
+    calls: dict[str, int]
+    uses: dict[str, dict[str, int]]
+
+
+def counted(parts: Sequence[Module], before: Counts | None = None, gone: Sequence[Module] = ()) -> Counts:
+    """Return the sums of `before` and the parts, less those that are gone."""
+    calls = dict(before.calls) if before is not None else {}
+    uses = dict(before.uses) if before is not None else {}
+    own: set[str] = set()  # the receivers whose counts are this sum's own to change
+    for sign, modules in ((-1, gone), (1, parts)):
+        for part in modules:
+            _add(calls, part.calls, sign)
+            for receiver, counts in part.uses.items():
+                if receiver not in own:
+                    uses[receiver] = dict(uses.get(receiver, ()))
+                    own.add(receiver)
+                _add(uses[receiver], counts, sign)
+    for receiver in own:
+        if not uses[receiver]:
+            del uses[receiver]
+    return Counts(calls, uses)
+
+
+def _add(total: dict[str, int], counts: dict[str, int], sign: int) -> None:
+    for name, count in counts.items():
+        left = total.get(name, 0) + sign * count
+        if left:
+            total[name] = left
+        else:
+            del total[name]
+
+
+def joined(parts: Sequence[Module], doc: str, counts: Counts) -> Module:
+    """Return one module of the parts, whose lines already count from the file's start; `counts` are their sums."""
     exports = [name for part in parts if part.exports is not None for name in part.exports]
-    calls: dict[str, int] = {}
-    uses: dict[str, dict[str, int]] = {}
-    for part in parts:
-        for callee, times in part.calls.items():
-            calls[callee] = calls.get(callee, 0) + times
-        for receiver, counts in part.uses.items():
-            total = uses.get(receiver)
-            if total is None:
-                uses[receiver] = dict(counts)
-            else:
-                for attribute, count in counts.items():
-                    total[attribute] = total.get(attribute, 0) + count
     scopes = tuple([scope for part in parts for scope in part.scopes])
     return Module(
         doc,
@@ -86,10 +111,10 @@ def joined(parts: Sequence[Module], doc: str) -> Module:
         scopes,
         tuple(exports) if any(part.exports is not None for part in parts) else None,
         tuple([name for part in parts for name in part.exports_from]),
-        calls,
+        counts.calls,
         before_what([comment for part in parts for comment in part.comments], scopes),
         tuple([fallback for part in parts for fallback in part.fallbacks]),
-        uses,
+        counts.uses,
         sum(part.lines for part in parts),
     )
 
@@ -97,7 +122,7 @@ def joined(parts: Sequence[Module], doc: str) -> Module:
 def joined_class(parts: Sequence[Module]) -> Module:
     """Return one module of a class that was parsed in pieces: its header, and its body's statements in a class `_`.
 
-    The lines of the parts count from the start of the class's chunk.
+    The lines of the parts count from the start of the class's chunk. Calls and uses are left out.
     """
     header = parts[0].scopes[0]
     assert isinstance(header, Class)
@@ -120,7 +145,7 @@ def joined_class(parts: Sequence[Module]) -> Module:
         )
         for part in parts
     ]  # fmt: skip
-    rest = joined(outside, parts[0].doc)
+    rest = joined(outside, parts[0].doc, Counts({}, {}))
     return Module(
         rest.doc, rest.variables, rest.imports, (whole, *rest.scopes), rest.exports, rest.exports_from, rest.calls,
         rest.comments, rest.fallbacks, rest.uses, rest.lines,
