@@ -21,7 +21,8 @@ export async function deactivate(): Promise<void> {
 }
 
 /**
- * Invariant: `sidecar` is the one that runs or is being started; `status` is what it has said last.
+ * Invariant: `sidecar` is the only one that runs or is being started; `status` is what it has said last. Starts and
+ * stops take their turns.
  */
 class Tiercel implements vscode.Disposable {
   private readonly log = vscode.window.createOutputChannel("Tiercel", { log: true });
@@ -32,6 +33,7 @@ class Tiercel implements vscode.Disposable {
   private sidecar: Sidecar | undefined;
   private status: StatusParams = { state: "starting" };
   private thinking = false;
+  private turn: Promise<void> = Promise.resolve();
 
   constructor(private readonly root: string) {
     this.provider = new InlineProvider(
@@ -68,7 +70,28 @@ class Tiercel implements vscode.Disposable {
     }
   }
 
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return this.inTurn(() => this.startNow());
+  }
+
+  stop(): Promise<void> {
+    return this.inTurn(() => this.stopNow());
+  }
+
+  private restart(): Promise<void> {
+    return this.inTurn(async () => {
+      await this.stopNow();
+      this.setStatus({ state: "starting" });
+      await this.startNow();
+    });
+  }
+
+  private inTurn(step: () => Promise<void>): Promise<void> {
+    this.turn = this.turn.then(step, step);
+    return this.turn;
+  }
+
+  private async startNow(): Promise<void> {
     const environment = await findEnvironment(this.root, this.log);
     if ("problem" in environment) {
       this.setStatus({ state: "error", message: environment.problem });
@@ -76,35 +99,29 @@ class Tiercel implements vscode.Disposable {
       return;
     }
     this.log.info(`The sidecar runs on ${environment.python}`);
-    const sidecar = new Sidecar(environment.python, this.root, this.log, {
+    this.sidecar = new Sidecar(environment.python, this.root, this.log, {
       status: (status) => this.setStatus(status),
       update: (update) => this.provider.update(update),
       ended: (givenUp) => this.ended(givenUp),
+      failed: (reason) => this.failed(reason),
     });
-    this.sidecar = sidecar;
-    try {
-      await sidecar.start();
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.log.error(`The sidecar could not be started: ${reason}`);
-      this.setStatus({
-        state: "error",
-        message: vscode.l10n.t("The sidecar could not be started: {0}", reason),
-      });
-    }
+    // Not waited for: a sidecar that hangs at its start must not keep a restart waiting.
+    this.sidecar.start();
   }
 
-  async stop(): Promise<void> {
+  private async stopNow(): Promise<void> {
     const sidecar = this.sidecar;
     this.sidecar = undefined;
     this.provider.drop();
     await sidecar?.stop();
   }
 
-  private async restart(): Promise<void> {
-    await this.stop();
-    this.setStatus({ state: "starting" });
-    await this.start();
+  private failed(reason: string): void {
+    this.log.error(`The sidecar could not be started: ${reason}`);
+    this.setStatus({
+      state: "error",
+      message: vscode.l10n.t("The sidecar could not be started: {0}", reason),
+    });
   }
 
   private ended(givenUp: boolean): void {

@@ -114,6 +114,15 @@ test("a sidecar that is killed mid-request comes back, and the next keystroke co
   await undoAll();
 });
 
+test("Restart replaces a sidecar that hangs", async () => {
+  const [pid] = editor.sidecars();
+  process.kill(pid, "SIGSTOP");
+  await editor.command("Tiercel: Restart");
+  await until(() => editor.sidecars().length === 1 && editor.sidecars()[0] !== pid, "a new sidecar alone");
+  await editor.status("Loading");
+  await editor.ready();
+});
+
 test("what the model sees is shown, with the fields of the class at the cursor", async () => {
   await typeInProcessOrder("order.");
   await editor.press("Escape");

@@ -1,15 +1,17 @@
-/** The sidecar's process and the typed messages to and from it; vscode-languageclient carries them. */
+/** The sidecar, started and ended, and the typed messages to and from it; vscode-languageclient carries them. */
 
-import * as path from "node:path";
+import type { ChildProcess } from "node:child_process";
 import * as vscode from "vscode";
 import {
   CloseAction,
+  ConnectionError,
   type DynamicFeature,
   ErrorAction,
+  ErrorCodes,
   type ErrorHandler,
   LanguageClient,
   type LanguageClientOptions,
-  type ServerOptions,
+  ResponseError,
   type StaticFeature,
 } from "vscode-languageclient/node";
 import type {
@@ -23,7 +25,10 @@ import type {
   StatusParams,
   UpdateParams,
 } from "../protocol";
+import { spawnSidecar } from "./process";
 import { RestartPolicy } from "./restart";
+
+const SHUTDOWN_MS = 2000;
 
 export const SELECTOR = [
   { language: "python", scheme: "file" },
@@ -35,9 +40,14 @@ export interface Listener {
   update(update: UpdateParams): void;
   /** The process has ended; `givenUp` says that it is not started again by itself. */
   ended(givenUp: boolean): void;
+  /** The process could not be started, or did not take what it was started with. */
+  failed(reason: string): void;
 }
 
-/** A language client without its own inline completions: Tiercel's grow while they are shown, which it cannot do. */
+/**
+ * A language client without its own inline completions: Tiercel's grow while they are shown, which it cannot do. What
+ * it has to say of failures goes to the log; the person is told once, by the status bar and one message of ours.
+ */
 class Client extends LanguageClient {
   override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
     const method = "registrationType" in feature ? feature.registrationType?.method : undefined;
@@ -45,33 +55,41 @@ class Client extends LanguageClient {
       super.registerFeature(feature as StaticFeature);
     }
   }
+
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
 }
 
 /**
- * Invariant: at most one sidecar process runs; `stop` ends it, and a process that dies is started again as the
- * RestartPolicy says.
+ * Invariant: at most one process runs, `child`. One that dies is started again as the RestartPolicy says, but none is
+ * started after `stop`.
  */
 export class Sidecar {
   private readonly policy = new RestartPolicy();
   private readonly client: Client;
+  private child: ChildProcess | undefined;
+  private stopped = false;
 
-  constructor(python: string, root: string, log: vscode.LogOutputChannel, listener: Listener) {
-    const server: ServerOptions = {
-      command: python,
-      // -P, and a folder of ours: no module of the workspace can stand in for one of the sidecar's.
-      args: ["-P", "-m", "tiercel", "serve"],
-      options: {
-        cwd: root,
-        env: { ...process.env, PYTHONPATH: path.join(root, "sidecar"), PYTHONUTF8: "1" },
-      },
-    };
+  constructor(
+    python: string,
+    root: string,
+    private readonly log: vscode.LogOutputChannel,
+    private readonly listener: Listener,
+  ) {
     const options: LanguageClientOptions = {
       documentSelector: SELECTOR,
       outputChannel: log,
-      initializationOptions: readSettings(),
-      errorHandler: this.errorHandler(log, listener),
-      initializationFailedHandler: () => false,
+      initializationOptions: readSettings, // read at each start
+      errorHandler: this.errorHandler(),
+      initializationFailedHandler: (error) => {
+        if (!isConnectionLost(error)) {
+          listener.failed(error.message);
+        }
+        return false;
+      },
     };
+    const server = () => this.spawn(python, root);
     this.client = new Client("tiercel", "Tiercel", server, options);
     this.client.onNotification("tiercel/status", (params: StatusParams) => listener.status(params));
     this.client.onNotification("tiercel/update", (params: UpdateParams) => listener.update(params));
@@ -80,13 +98,29 @@ export class Sidecar {
     );
   }
 
-  start(): Promise<void> {
-    return this.client.start();
+  /** Resolves when the sidecar answers; failures are told to the listener. */
+  async start(): Promise<void> {
+    try {
+      await this.client.start();
+    } catch (error) {
+      this.log.debug(`The first start: ${error instanceof Error ? error.message : error}`);
+    }
   }
 
+  /** Ends the process: a hung one, or one that is only starting, at once. */
   async stop(): Promise<void> {
-    if (this.client.isRunning()) {
-      await this.client.stop(2000);
+    this.stopped = true;
+    const child = this.child;
+    if (!this.client.isRunning()) {
+      child?.kill("SIGKILL");
+      return;
+    }
+    try {
+      await this.client.stop(SHUTDOWN_MS);
+      setTimeout(() => child?.kill("SIGKILL"), SHUTDOWN_MS).unref();
+    } catch (error) {
+      this.log.warn(`The sidecar is killed: ${error instanceof Error ? error.message : error}`);
+      child?.kill("SIGKILL");
     }
   }
 
@@ -129,25 +163,55 @@ export class Sidecar {
     }
   }
 
-  private errorHandler(log: vscode.LogOutputChannel, listener: Listener): ErrorHandler {
+  private async spawn(python: string, root: string): Promise<ChildProcess> {
+    if (this.stopped) {
+      throw new Error("the sidecar has been stopped");
+    }
+    try {
+      const child = await spawnSidecar(python, root);
+      this.child = child;
+      if (this.stopped) {
+        child.kill("SIGKILL");
+      }
+      return child;
+    } catch (error) {
+      this.listener.failed(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  private errorHandler(): ErrorHandler {
+    const { log, listener, policy } = this;
     return {
       error: (error) => {
         log.error(`The connection to the sidecar failed: ${error.message}`);
         return { action: ErrorAction.Continue, handled: true };
       },
       closed: async () => {
-        const delay = this.policy.next(Date.now());
-        listener.ended(delay === undefined);
+        const delay = this.stopped ? undefined : policy.next(Date.now());
+        if (!this.stopped) {
+          listener.ended(delay === undefined);
+        }
         if (delay === undefined) {
-          log.error("The sidecar has ended five times within three minutes; it is not started again.");
+          log.error("The sidecar has ended and is not started again.");
           return { action: CloseAction.DoNotRestart, handled: true };
         }
         log.warn(`The sidecar has ended; it is started again in ${delay} ms.`);
         await new Promise((resolve) => setTimeout(resolve, delay));
-        return { action: CloseAction.Restart, handled: true };
+        return { action: this.stopped ? CloseAction.DoNotRestart : CloseAction.Restart, handled: true };
       },
     };
   }
+}
+
+/** Whether an error says only that the process has gone, of which `closed` tells. */
+function isConnectionLost(error: unknown): boolean {
+  const lost: unknown[] = [
+    ErrorCodes.PendingResponseRejected,
+    ErrorCodes.ConnectionInactive,
+    ErrorCodes.MessageWriteError,
+  ];
+  return error instanceof ResponseError ? lost.includes(error.code) : error instanceof ConnectionError;
 }
 
 /** The settings that the sidecar knows, as package.json documents them. */

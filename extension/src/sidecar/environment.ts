@@ -18,7 +18,7 @@ export async function findEnvironment(root: string, log: vscode.LogOutputChannel
     const finding = await examine(chosen, root);
     return finding.kind === "good" ? { python: chosen } : explain(chosen, finding, "setting");
   }
-  const active = await activeInterpreter();
+  const active = await activeInterpreter(log);
   if (active !== undefined) {
     const finding = await examine(active, root);
     if (finding.kind === "good") {
@@ -51,14 +51,19 @@ function explain(python: string, finding: Finding, fix: "setting" | "setup"): En
   }
 }
 
-/** The interpreter that the Python extension has active, if it is installed. */
-async function activeInterpreter(): Promise<string | undefined> {
+/** The interpreter that the Python extension has active, if it is installed and well. */
+async function activeInterpreter(log: vscode.LogOutputChannel): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension("ms-python.python");
   if (extension === undefined) {
     return undefined;
   }
-  const api = await extension.activate();
-  return api?.environments?.getActiveEnvironmentPath()?.path;
+  try {
+    const api = await extension.activate();
+    return api?.environments?.getActiveEnvironmentPath()?.path;
+  } catch (error) {
+    log.warn(`The Python extension does not answer: ${error instanceof Error ? error.message : error}`);
+    return undefined;
+  }
 }
 
 /** The environment beside the extension's own files, or the one that a set-up has written down. */
