@@ -60,3 +60,14 @@ test("text that grows must continue what was typed", () => {
 test("letters typed before any text has come end it: nobody knows what they would continue", () => {
   assert.ok(!new Live(1, AT).follow(4, [insert(10, "t")]));
 });
+
+test("it is used up when all of it has been typed and no more is to come", () => {
+  const live = new Live(1, AT);
+  live.grow("to", false);
+  assert.ok(live.follow(4, [insert(10, "to")]));
+  assert.ok(!live.usedUp, "more may come");
+  live.grow("to", true);
+  assert.ok(live.usedUp);
+  assert.ok(!grown("total").usedUp);
+  assert.ok(!grown("").usedUp, "nothing has come of it: asking again would give nothing again");
+});

@@ -58,6 +58,11 @@ export class Live {
     return this.text.slice(this.typed.length);
   }
 
+  /** Whether all of it has been typed or accepted: what comes next is another question. */
+  get usedUp(): boolean {
+    return this.done && this.typed !== "" && this.rest === "";
+  }
+
   /** Takes the text so far; returns false if it no longer continues what was typed, and the suggestion is dead. */
   grow(text: string, done: boolean): boolean {
     this.text = text;

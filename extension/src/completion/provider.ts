@@ -22,6 +22,7 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
   private growing: NodeJS.Timeout | undefined;
   private lastGrowth = 0;
   private growthAsked = false;
+  private dismissible = false;
   private lastEdit: { uri: string; version: number; from: number; to: number } | undefined;
   private readonly listeners: vscode.Disposable[];
 
@@ -63,7 +64,7 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
     // The cursor may move between our own trigger and VS Code's question: nobody has asked for anything there.
     const growth = this.growthAsked;
     this.growthAsked = false;
-    if (!this.live?.answers(place, selected)) {
+    if (!this.live?.answers(place, selected) || this.live.usedUp) {
       if (growth || (context.triggerKind === AUTOMATIC && !this.isWhereTyped(place))) {
         return [];
       }
@@ -86,12 +87,12 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
       this.drop();
       return;
     }
-    this.setThinking(!update.done);
     if (this.wake !== undefined) {
       this.wake(); // nothing is shown yet: the provider's answer will have this text
     } else {
       this.growSoon();
     }
+    this.tell();
   }
 
   /** Ends the suggestion, shown or not: it is not grown and not shown again. */
@@ -101,7 +102,7 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
     clearTimeout(this.growing);
     this.growing = undefined;
     this.wake?.();
-    this.setThinking(false);
+    this.tell();
     if (live !== undefined && !live.done) {
       this.sidecar()?.cancel({ token: live.token });
     }
@@ -121,6 +122,7 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
       return;
     }
     this.live = live;
+    this.tell();
     const first = new Promise<void>((resolve) => {
       this.wake = () => {
         this.wake = undefined;
@@ -171,9 +173,10 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
   }
 
   private followCursor(editor: vscode.TextEditor): void {
-    // While an edit is on its way the cursor's event may come first; the suggestion dies with the edit, if it must.
+    // An edit also moves the cursor of a second editor on the same document: that one's is not the person's.
     const live = this.live;
     if (
+      editor === vscode.window.activeTextEditor &&
       live?.belongsTo(editor.document.uri.toString()) &&
       !live.standsAt(placeOf(editor.document, editor.selection.active))
     ) {
@@ -212,6 +215,7 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
         explicit: false,
         providerId: PROVIDER_ID,
       });
+      this.tell();
     }, wait);
   }
 
@@ -220,9 +224,14 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
     this.registration = vscode.languages.registerInlineCompletionItemProvider(SELECTOR, this);
   }
 
-  private setThinking(thinking: boolean): void {
-    vscode.commands.executeCommand("setContext", "tiercel.growing", thinking);
-    this.onThinking(thinking);
+  /** Tells the status bar, and the key that ends a suggestion, whether more of it is to come. */
+  private tell(): void {
+    this.onThinking(this.live !== undefined && !this.live.done);
+    const dismissible = this.live !== undefined && (!this.live.done || this.growing !== undefined);
+    if (dismissible !== this.dismissible) {
+      this.dismissible = dismissible;
+      vscode.commands.executeCommand("setContext", "tiercel.growing", dismissible);
+    }
   }
 }
 
@@ -230,7 +239,7 @@ function placeOf(document: vscode.TextDocument, position: vscode.Position): Plac
   return { uri: document.uri.toString(), version: document.version, offset: document.offsetAt(position) };
 }
 
-/** Whether the document is edited in a plain editor with one cursor: not in a diff, an input or an output pane. */
+/** Whether the document is edited in a plain editor with one cursor: not in a diff, a merge, an input or an output pane. */
 function isPlainEditor(document: vscode.TextDocument): boolean {
   const editor = vscode.window.activeTextEditor;
   const tab = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
@@ -238,7 +247,7 @@ function isPlainEditor(document: vscode.TextDocument): boolean {
     (document.uri.scheme === "file" || document.uri.scheme === "untitled") &&
     editor?.document === document &&
     editor.selections.length === 1 &&
-    !(tab instanceof vscode.TabInputTextDiff)
+    tab instanceof vscode.TabInputText
   );
 }
 
