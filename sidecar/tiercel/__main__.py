@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser(name, help=help_text, add_help=False).set_defaults(run=_index_command, name=name)
 
     doctor = commands.add_parser("doctor", help="say what is set up, what is wrong and how to mend it")
+    doctor.add_argument("folder", nargs="?", type=Path, help="also index this folder and tell what does not parse")
     doctor.set_defaults(run=_doctor)
     return parser
 
@@ -79,10 +80,14 @@ def _serve(_options: argparse.Namespace) -> int:
     return serve()
 
 
-def _doctor(_options: argparse.Namespace) -> int:
-    from .doctor import examine
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import examine, examine_folder
 
     findings = examine()
+    if options.folder is not None:
+        if not options.folder.is_dir():
+            raise UsageError(f"{options.folder} is no folder")
+        findings += examine_folder(options.folder)
     for finding in findings:
         print(finding)
     return 0 if all(finding.ok for finding in findings) else 1

@@ -6,8 +6,11 @@ import importlib.metadata
 import importlib.util
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from .index.symbols import Fallback
 from .paths import cache_dir
 from .settings import Settings
 
@@ -47,6 +50,30 @@ def examine(settings: Settings | None = None) -> list[Finding]:
     if all(finding.ok for finding in findings):
         findings.append(_device())
     return findings
+
+
+def examine_folder(folder: Path) -> list[Finding]:
+    """Index a folder and tell what of it does not parse as it is: these places are known only in part."""
+    from .index.cold import fill
+    from .index.store import store_of
+    from .index.workspace import Index
+
+    index = Index([folder])
+    store = store_of(index.roots)
+    report = fill(index, store)
+    store.close()
+    findings = [Finding(True, f"{report.files} files indexed, {report.symbols} symbols")]
+    places = {path: module.fallbacks for path in index.paths() if (module := index.module(path)) and module.fallbacks}
+    return [*findings, *unparsed(places)]
+
+
+def unparsed(places: Mapping[str, Sequence[Fallback]]) -> list[Finding]:
+    """Return a note for each place that did not parse as it is. Nothing is wrong with Tiercel then."""
+    return [
+        Finding(True, f"{path}:{one.line + 1} does not parse ({one.reason}); what is known of it: {one.kind}")
+        for path, fallbacks in places.items()
+        for one in fallbacks
+    ]
 
 
 def _python() -> Finding:

@@ -157,9 +157,12 @@ class Server:
         self._rpc.notify("tiercel/status", StatusParams(status.state, status.message, status.percent))
 
     async def _self_check(self, _params: object) -> SelfCheckResult:
-        from .doctor import examine
+        from .doctor import examine, unparsed
 
-        findings = await asyncio.to_thread(examine)
+        index = None if self._indexing is None else self._indexing.index
+        findings = await asyncio.to_thread(
+            lambda: [*examine(), *([] if index is None else unparsed(index.fallbacks()))]
+        )
         return SelfCheckResult(ok=all(finding.ok for finding in findings), findings=[str(f) for f in findings])
 
     # --- documents ---
@@ -181,9 +184,9 @@ class Server:
                 log.warning("%s; asking for the whole text", error)
                 self._rpc.notify("tiercel/needText", NeedTextParams(uri))
             return
-        if self._indexing is not None:
-            for edit in edits:
-                self._indexing.index.edit(_index_path(uri), edit.text, edit.start, edit.end, len(edit.new))
+        if self._indexing is not None and edits:
+            ranges = [(edit.start, edit.end, len(edit.new)) for edit in edits]
+            self._indexing.index.edits(_index_path(uri), edits[-1].text, ranges)
 
     def _did_close(self, params: DidCloseParams) -> None:
         self._documents.close(params.text_document.uri)

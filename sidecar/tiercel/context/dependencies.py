@@ -194,7 +194,7 @@ def _not_told(index: Index, one: Definition, scope: Scope, last: int) -> str:
         return "a module: what is used of it is told"
     if one.path == scope.path and scope.first <= one.line <= last:
         return "it stands in the scope itself"
-    if index.ignore.is_private(one.path) and _in_workspace(index, one.path):
+    if index.is_private(one.path):
         return "its file is private: ignored by git or by a setting, or one of keys"
     if Path(one.path).name in ("builtins.pyi", "builtins.py"):
         return "a builtin: the model knows it"

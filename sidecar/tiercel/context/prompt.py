@@ -49,7 +49,7 @@ def build(
     after stage 1; `fill`: what is left of the budget goes to the lines above the scope. A private file (ignored by git
     or a setting, or one of keys) gives an empty prompt.
     """
-    if index.ignore.is_private(path):
+    if index.is_private(path):
         return Prompt("", "", strategy, fallback="this file is private: nothing of it is handed to the model")
     before = _lf(text[:offset])
     whole = before + _lf(text[offset:])
