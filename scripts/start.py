@@ -80,7 +80,7 @@ def open_editor(folder: Path) -> int:
     file = SAMPLE_FILE if folder == SAMPLE else None
     code = shutil.which("code")
     if code is None:
-        return vscode_server.serve(folder, file, vsix)
+        return vscode_server.serve(folder, file, vsix, trusted=folder == SAMPLE)
     setup.run([code, "--install-extension", str(vsix), "--force"], "installing the extension")
     return subprocess.run([code, str(folder), *([str(file)] if file else [])], check=False).returncode
 

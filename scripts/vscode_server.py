@@ -103,8 +103,11 @@ def _install_into(folder: Path, npm: str) -> None:
         shutil.rmtree(vscode / unused, ignore_errors=True)
 
 
-def serve(folder: Path, file: Path | None, vsix: Path) -> int:
-    """Serve `folder` with the extension until the person presses Ctrl+C; prints the address."""
+def serve(folder: Path, file: Path | None, vsix: Path, *, trusted: bool) -> int:
+    """Serve `folder` with the extension until the person presses Ctrl+C; prints the address.
+
+    A folder that is not `trusted` (our own sample is) is restricted until the person says in VS Code that it may be.
+    """
     server = install()
     data = cache().parent / "vscode-data"
     (data / "User").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -117,7 +120,7 @@ def serve(folder: Path, file: Path | None, vsix: Path) -> int:
     run([*command, *places, "--force", "--install-extension", str(vsix)], "installing the extension")
     port = _free_port()
     options = ["--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--disable-telemetry", "--disable-update-check"]
-    options += ["--disable-workspace-trust", "--disable-getting-started-override"]
+    options += ["--disable-getting-started-override", *(["--disable-workspace-trust"] if trusted else [])]
     environment = {**os.environ, "EXTENSIONS_GALLERY": "{}"}
     log = (data / "server.log").open("w", encoding="utf-8")
     process = subprocess.Popen([*command, *places, *options], env=environment, stdout=log, stderr=log)
@@ -129,6 +132,8 @@ def serve(folder: Path, file: Path | None, vsix: Path) -> int:
             address += f"&payload={urllib.parse.quote(json.dumps(payload))}"
         say("VS Code is served to this machine alone; Ctrl+C ends it. Open:")
         print(address, flush=True)
+        if not trusted:
+            say("Tiercel waits until you trust the folder: Restricted Mode, below on the left.")
         return process.wait()
     except KeyboardInterrupt:
         return 0
