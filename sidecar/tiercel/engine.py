@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .context.explain import explain
-from .context.order import Slots
-from .context.prompt import build
+from .context.order import Slots, Strategy
+from .context.prompt import DEFAULT_STRATEGY, build
 from .index.workspace import Index
 from .inference.prompt import Prompt
 from .protocol import CompletionStats, State
@@ -88,12 +88,15 @@ def complete(
     started = time.perf_counter()
     before, after = request.text[: request.offset], request.text[request.offset :]
     budget = settings.completion.prompt_tokens
-    read = build(index, request.path, request.text, request.offset, budget, generator.tokens, slots=slots)
+    strategy: Strategy = "psm" if generator.fills else DEFAULT_STRATEGY
+    read = build(
+        index, request.path, request.text, request.offset, budget, generator.tokens, strategy=strategy, slots=slots
+    )
     if not read.prefix:
         yield Update("", done=True)
         return
     context_ms = (time.perf_counter() - started) * 1000
-    prompt = Prompt(read.prefix + request.selected, read.suffix)
+    prompt = Prompt(read.prefix + request.selected, read.suffix, "psm" if generator.fills else "")
     shown = None
     for progress in generator.stream(prompt, max_new_tokens=settings.completion.max_new_tokens, cancelled=cancelled):
         text = shape(request.selected + progress.text, before, after, request.newline)

@@ -40,6 +40,7 @@ class FakeGenerator:
     def __init__(self, step: float = 0.0) -> None:
         self.step = step
         self.tokens = FakeTokens()
+        self.fills = False
         self.started: list[str] = []
         self.error: Exception | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from .fim import encode_fim
 from .kv_cache import Session
 from .load import Model
 from .prompt import Progress, Prompt
@@ -25,16 +26,16 @@ class Generator:
         self.tokens = TextTokens(model.tokenizer)
         self._session = Session(model.forward.new_cache(min(model.window, capacity)))
 
+    @property
+    def fills(self) -> bool:
+        """Whether the model can be told what follows the cursor."""
+        return self._model.fim is not None
+
     def stream(self, prompt: Prompt, *, max_new_tokens: int, cancelled: Callable[[], bool]) -> Iterator[Progress]:
         """Yield the completion after each token; the last is `done`. Returns early when `cancelled()` says so."""
-        session, model, tokenizer = self._session, self._model.forward, self._model.tokenizer
+        session, model, vocabulary = self._session, self._model.forward, self._model.vocabulary
         started = time.perf_counter()
-        vocabulary = self._model.vocabulary
-        room = session.cache.capacity - max_new_tokens
-        ids = tokenizer.encode(prompt.prefix, add_special_tokens=False).ids[-room:] or [min(self._model.end_ids)]
-        rest = b""
-        if vocabulary is not None and len(ids) > 1:
-            rest = vocabulary.text(ids.pop())
+        ids, rest = self._encode(prompt, session.cache.capacity - max_new_tokens)
         said_again = rest
         reused = session.resync(ids)
         logits = None
@@ -70,6 +71,16 @@ class Generator:
                 return
             logits = model.forward([token], session.cache)
             session.appended([token])
+
+    def _encode(self, prompt: Prompt, room: int) -> tuple[list[int], bytes]:
+        """Return the prompt's ids, at most `room`, and the bytes that were taken back to be said again."""
+        tokenizer, vocabulary, fim = self._model.tokenizer, self._model.vocabulary, self._model.fim
+        if prompt.order and fim is not None:
+            return encode_fim(tokenizer, fim, prompt.order, prompt.prefix, prompt.suffix, room), b""
+        ids = tokenizer.encode(prompt.prefix, add_special_tokens=False).ids[-room:] or [min(self._model.end_ids)]
+        if vocabulary is None or len(ids) == 1:
+            return ids, b""
+        return ids[:-1], vocabulary.text(ids[-1])
 
     def _text(self, new: list[int], said_again: bytes) -> str:
         """Return the text of new tokens, without what they say again of the prompt and without half a character."""

@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 from tiercel.settings import ModelSettings
 
 from .default_model import ensure_default_model
+from .fim import Fim, find_fim
 from .forward import Forward, TransformersModel
 from .heal import Vocabulary
 from .llama import Llama, fits
@@ -35,7 +36,8 @@ class LoadError(Exception):
 class Model:
     """A model ready to run: its forward pass, its tokenizer, the ids that end a text and the window in tokens.
 
-    `vocabulary` is None where the tokenizer is not a byte-level one: prompts are then taken as they are.
+    `vocabulary` is None where the tokenizer is not a byte-level one: prompts are then taken as they are. `fim` is None
+    where it has no fill-in-the-middle tokens.
     """
 
     forward: Forward
@@ -43,6 +45,7 @@ class Model:
     end_ids: frozenset[int]
     window: int
     vocabulary: Vocabulary | None
+    fim: Fim | None
 
 
 def load(settings: ModelSettings, progress: Progress) -> Model:
@@ -63,7 +66,7 @@ def load(settings: ModelSettings, progress: Progress) -> Model:
     special = _special_ids(tokenizer)
     vocabulary = Vocabulary(tokenizer, special) if "ByteLevel" in type(tokenizer.decoder).__name__ else None
     window = next((config[key] for key in ("max_position_embeddings", "n_positions", "n_ctx") if config.get(key)), 2048)
-    return Model(forward, tokenizer, special, int(window), vocabulary)
+    return Model(forward, tokenizer, special, int(window), vocabulary, find_fim(tokenizer))
 
 
 def _folder(path: str, progress: Progress) -> Path:

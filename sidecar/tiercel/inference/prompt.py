@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """What the model reads, up to the cursor, and what follows the cursor. LF only."""
+    """What the model reads, up to the cursor, and what follows the cursor. LF only.
+
+    `order` says how a model with fill-in-the-middle tokens is told of the suffix; "" leaves the suffix out.
+    """
 
     prefix: str
     suffix: str = ""
+    order: Literal["", "psm", "spm"] = ""
 
 
 class Progress(msgspec.Struct):
