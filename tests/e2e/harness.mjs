@@ -102,6 +102,12 @@ export async function start(settings = {}) {
     stdio: ["ignore", log, log],
     env: { ...process.env, EXTENSIONS_GALLERY: "{}" },
   });
+  // However this process ends, the server ends with it; and a failed start must not wait for it.
+  server.unref();
+  process.once("exit", () => server.kill());
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.once(signal, () => process.exit(1));
+  }
   await until(
     () =>
       fetch(`http://127.0.0.1:${port}/healthz`).then(
@@ -225,6 +231,7 @@ export class Editor {
   /** Closes the browser and the server; resolves when the server has ended. */
   async stop() {
     await this.browser.close();
+    this.server.ref();
     const ended = new Promise((resolve) => this.server.on("exit", resolve));
     this.server.kill();
     await ended;
