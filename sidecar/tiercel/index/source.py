@@ -6,6 +6,8 @@ import ast
 import re
 from functools import cached_property
 
+from asttokens import LineNumbers
+
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 
@@ -52,9 +54,7 @@ class Source:
         if self.ascii:
             return offset
         line = self.lines[lineno - 1]
-        return (
-            offset if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore"))
-        )
+        return offset if line.isascii() else int(LineNumbers(line).from_utf8_col(1, offset))
 
     def segment(self, node: ast.expr | ast.keyword) -> str:
         """Return the node's own text; one of several lines is joined to one."""
@@ -64,7 +64,7 @@ class Source:
         if start == end:
             if self.ascii or line.isascii():
                 return line[first:last]
-            return line.encode("utf-8", "surrogatepass")[first:last].decode("utf-8", "replace")
+            return line[self.column(start, first) : self.column(start, last)]
         rows = self.lines[start - 1 : end]
         rows[-1] = rows[-1][: self.column(end, last)]
         rows[0] = rows[0][self.column(start, first) :]
