@@ -141,12 +141,27 @@ def npm_packages() -> None:
 
 def extension_build() -> None:
     """Bundle the extension if its sources have changed."""
-    sources = [*sorted((ROOT / "extension").rglob("*.ts")), ROOT / "package.json"]
+    sources = [*sorted((ROOT / "extension").rglob("*.*s")), ROOT / "package.json"]
     stamp = Stamp(ROOT / "dist" / ".tiercel", sources)
-    if not stamp.fits():
+    if not (stamp.fits() and (ROOT / "dist" / "extension.js").exists()):
         say("building the extension")
         run([shutil.which("npm") or "npm", "run", "--silent", "build"], "npm run build")
         stamp.set()
+
+
+def extension_package() -> Path:
+    """Pack the extension with the sidecar's source if either has changed; returns the vsix."""
+    vsix = ROOT / "tiercel.vsix"
+    texts = [ROOT / name for name in ("package.json", "package.nls.json", "README.md", "CHANGELOG.md", ".vscodeignore")]
+    sources = [*sorted((ROOT / "extension").rglob("*.*s")), *sorted((ROOT / "sidecar").rglob("*.py")), *texts]
+    stamp = Stamp(
+        ROOT / "dist" / ".tiercel-vsix", [*sources, ROOT / "scripts" / "setup.py", ROOT / "requirements.lock"]
+    )
+    if not (stamp.fits() and vsix.exists()):
+        say("packing the extension")
+        run([shutil.which("npm") or "npm", "run", "--silent", "package"], "npm run package")
+        stamp.set()
+    return vsix
 
 
 def install_system_packages(packages: list[str]) -> None:

@@ -74,9 +74,7 @@ def check() -> int:
 
 def open_editor(folder: Path) -> int:
     """Open the folder in the person's own VS Code, or in one served on this machine's loopback address."""
-    say("packing the extension")
-    setup.run([shutil.which("npm") or "npm", "run", "--silent", "package"], "npm run package")
-    vsix = ROOT / "tiercel.vsix"
+    vsix = setup.extension_package()
     file = SAMPLE_FILE if folder == SAMPLE else None
     code = shutil.which("code")
     if code is None:

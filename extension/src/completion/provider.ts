@@ -65,7 +65,7 @@ export class InlineProvider implements vscode.InlineCompletionItemProvider, vsco
     const growth = this.growthAsked;
     this.growthAsked = false;
     if (!this.live?.answers(place, selected) || this.live.usedUp) {
-      if (growth || (context.triggerKind === AUTOMATIC && !this.isWhereTyped(place))) {
+      if (context.triggerKind === AUTOMATIC && (growth || !this.isWhereTyped(place))) {
         return [];
       }
       await this.ask(document, position, context, new Live(this.nextToken++, place, selected), token);

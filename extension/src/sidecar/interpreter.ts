@@ -5,12 +5,15 @@ import * as path from "node:path";
 
 export const NEEDED = [
   "asttokens",
+  "gguf",
   "msgspec",
-  "numba",
+  "numpy",
+  "pathspec",
   "platformdirs",
   "safetensors",
   "tokenizers",
   "torch",
+  "typeshed_client",
   "watchdog",
 ];
 
@@ -27,10 +30,10 @@ export type Finding =
   | { kind: "old"; version: string }
   | { kind: "incomplete"; missing: string[] };
 
-/** Asks the interpreter itself, isolated (-I) so that nothing of the workspace is imported. */
+/** Asks the interpreter itself; `cwd` is a folder of ours, so that nothing of the workspace can be imported. */
 export function examine(python: string, cwd: string): Promise<Finding> {
   return new Promise((resolve) => {
-    execFile(python, ["-I", "-c", QUESTION], { cwd, timeout: 20_000 }, (error, stdout) => {
+    execFile(python, ["-c", QUESTION], { cwd, timeout: 20_000 }, (error, stdout) => {
       resolve(judge(error, stdout));
     });
   });
