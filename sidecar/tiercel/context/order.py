@@ -84,16 +84,15 @@ def lay_out(
     if strategy == "source":
         parts = sorted(parts, key=lambda part: (part.path == scope.path, part.path, part.line))
     dependencies = grouped(parts, scope.path, roots)
-    head = scope.imports + scope.header + scope.fields
+    head = scope.imports + above + scope.header + scope.fields
     if strategy == "source":
-        return dependencies + above + head + names + scope.before
+        return dependencies + head + names + scope.before
     if strategy == "cursor_first":
         before = tokens.tail(scope.before, WINDOW_BEFORE)
         after = tokens.head(scope.after, WINDOW_AFTER)
         rest = scope.before[: len(scope.before) - len(before)]
-        return names + before + after + "\n" + dependencies + above + head + rest
-    # What changes least comes first: the lines above, then the interfaces, then what every name typed may change.
-    return above + dependencies + head + names + scope.before
+        return names + before + after + "\n" + dependencies + head + rest
+    return dependencies + head + names + scope.before
 
 
 def grouped(parts: Sequence[Part], path: str, roots: Sequence[Path]) -> str:

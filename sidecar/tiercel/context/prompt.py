@@ -82,7 +82,7 @@ def without_what_stands_above(scope: Scope, parts: list[Part], first: int) -> tu
     if first == 0 < scope.first:
         scope = msgspec.structs.replace(scope, imports="")
     parts = [part for part in parts if part.path != scope.path or not first <= part.line < scope.first]
-    if first <= scope.header_line < scope.first and not parts:  # with parts in between, a method needs its class
+    if first <= scope.header_line < scope.first:
         scope = msgspec.structs.replace(scope, header="", fields="")
     return scope, parts
 
