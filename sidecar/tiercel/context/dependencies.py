@@ -49,8 +49,9 @@ def find_dependencies(
 ) -> tuple[list[Wanted], list[LeftOut]]:
     """Return the interfaces that the scope's names lead to, and what was found but may not or need not be told."""
     found: dict[tuple[str, str], _Found] = {}
+    known = _Known(index, scope.path, chain, line)
     for dotted, weight, receiver in names_used(scope, line):
-        _follow(index, scope.path, dotted, weight, receiver, chain, line, found)
+        _follow(known, dotted, weight, receiver, found)
     _half_typed(index, scope, found)
     for depth, around in enumerate(chain):
         if isinstance(around, Class):
@@ -99,38 +100,64 @@ def _dotted(found: str) -> str:
     return f"{name[:-1]}.__init__" if name.endswith("(") else name.rstrip(".")
 
 
-def _follow(
-    index: Index,
-    path: str,
-    dotted: str,
-    weight: float,
-    receiver: bool,
-    chain: list[Symbol],
-    line: int,
-    found: dict[tuple[str, str], _Found],
-) -> None:
+class _Known:
+    """What has been resolved at one place: the names of a scope begin with the same few receivers.
+
+    Invariant: what it returns is what the index said when it was first asked, within one prompt.
+    """
+
+    def __init__(self, index: Index, path: str, chain: list[Symbol], line: int) -> None:
+        self._index, self._path, self._chain, self._line = index, path, chain, line
+        self._names: dict[str, tuple[Definition, ...]] = {}
+        self._types: dict[int, Definition | None] = {}
+        self._attributes: dict[tuple[int, str], tuple[Definition, ...]] = {}
+        self._held: list[Definition] = []  # their ids are keys: they must live as long
+
+    def name(self, name: str) -> tuple[Definition, ...]:
+        """Return what a bare name stands for."""
+        if name not in self._names:
+            found = resolve_in(self._index, self._path, name, self._chain, self._line)
+            self._names[name] = found[:MOST_DEFINITIONS]
+        return self._names[name]
+
+    def type_of(self, one: Definition) -> Definition | None:
+        """Return the class of which a value is an instance."""
+        if id(one) not in self._types:
+            self._held.append(one)
+            self._types[id(one)] = type_of(self._index, one, self._chain)
+        return self._types[id(one)]
+
+    def attribute(self, owner: Definition, name: str) -> tuple[Definition, ...]:
+        """Return what `owner.name` stands for."""
+        key = (id(owner), name)
+        if key not in self._attributes:
+            self._held.append(owner)
+            self._attributes[key] = resolve_attribute(self._index, owner, name)[:MOST_DEFINITIONS]
+        return self._attributes[key]
+
+
+def _follow(known: _Known, dotted: str, weight: float, receiver: bool, found: dict[tuple[str, str], _Found]) -> None:
     """Walk along a dotted name; note every class and function on the way and the members used of it."""
     head, *rest = dotted.split(".")
-    here = list(resolve_in(index, path, head, chain, line))[:MOST_DEFINITIONS]
+    shown = dotted.removesuffix(".__init__")
+    here = known.name(head)
     for step in range(len(rest) + 1):
         name = rest[step] if step < len(rest) else ""
         owners: list[Definition] = []
         for one in here:
-            if is_value(one):
-                owner = type_of(index, one, chain)
-                if owner is None:
-                    _note(found, one, weight, f"{dotted.removesuffix('.__init__')} is used", "")
-                    continue
-                _note(found, owner, weight, f"{'.'.join([head, *rest[:step]])} is its instance", name)
-                owners.append(owner)
-            else:
-                shown = dotted.removesuffix(".__init__")
+            owner = known.type_of(one) if is_value(one) else one
+            if owner is None:
+                _note(found, one, weight, f"{shown} is used", "")
+                continue
+            if owner is one:
                 why = f"{shown} stands before the cursor" if receiver else f"{shown} is used"
-                _note(found, one, weight, why, name)
-                owners.append(one)
-        if not name:
+            else:
+                why = f"{'.'.join([head, *rest[:step]])} is its instance"
+            _note(found, owner, weight, why, name)
+            owners.append(owner)
+        if name in ("", "__init__"):
             return
-        here = [inner for owner in owners for inner in resolve_attribute(index, owner, name)][:MOST_DEFINITIONS]
+        here = tuple(inner for owner in owners for inner in known.attribute(owner, name))[:MOST_DEFINITIONS]
 
 
 def _half_typed(index: Index, scope: Scope, found: dict[tuple[str, str], _Found]) -> None:
