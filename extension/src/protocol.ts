@@ -5,7 +5,7 @@
  *
  * `path`: empty for the default model, else a local directory or a hub id (safetensors only).
  * `threads`: 0 for physical cores less one, at least 1.
- * `device`: `auto` takes CUDA, then MPS, then the CPU.
+ * `device`: `auto` or `cpu`; so far there is no other.
  */
 export interface ModelSettings {
   path?: string;

@@ -12,7 +12,7 @@ from .prompt import Progress, Prompt
 from .stop import cut
 from .tokenize import TextTokens
 
-CHUNK = 128  # tokens of a prefill between two looks at `cancelled`
+CHUNK = 64  # tokens of a prefill between two looks at `cancelled`
 
 
 class Generator:

@@ -50,6 +50,8 @@ class Model:
 
 def load(settings: ModelSettings, progress: Progress) -> Model:
     """Load the model that the settings name. Raises LoadError, DefaultModelError."""
+    if settings.device not in ("auto", "cpu"):
+        raise LoadError(f"tiercel.model.device is {settings.device!r}; so far there is only the CPU: set it to `auto`.")
     torch.set_num_threads(settings.threads or default_threads())
     folder = _folder(settings.path, progress) if settings.path else ensure_default_model(progress)
     progress(10, "Reading the model")

@@ -152,6 +152,11 @@ def test_what_cannot_be_loaded_names_the_fix(tmp_path: Path, change: dict[str, b
         load(ModelSettings(path=str(tmp_path)), lambda percent, what: None)
 
 
+def test_a_device_that_there_is_not_is_refused() -> None:
+    with pytest.raises(LoadError, match="set it to `auto`"):
+        load(ModelSettings(device="cuda"), lambda percent, what: None)
+
+
 def test_a_name_that_is_neither_a_directory_nor_a_hub_id_is_refused() -> None:
     with pytest.raises(LoadError, match="no directory and no hub id"):
         load(ModelSettings(path="/no/such/place"), lambda percent, what: None)
